@@ -1,0 +1,3 @@
+//! tenured
+pub mod wire;
+pub mod zone;

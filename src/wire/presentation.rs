@@ -1,0 +1,189 @@
+//! Presentation text ⇄ RDATA, by NLnet Labs' `domain` (RFC 1035 section 5, RFC 3597 section 5).
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use domain::base::iana::{Class, Rtype as KnownType};
+use domain::base::name::ParsedName;
+use domain::base::rdata::ComposeRecordData;
+use domain::base::zonefile_fmt::{DisplayKind, ZonefileFmt};
+use domain::rdata::ZoneRecordData;
+use domain::zonefile::inplace::{Entry, Zonefile};
+use domain::dep::octseq::Parser;
+
+use super::codes::Rtype;
+use super::name::{Name, write_presentation};
+use super::rdata;
+
+/// Longest text of one record's data, in octets.
+pub const MAX_TEXT: usize = 512 * 1024;
+
+/// Reads the data of one record. Relative names are completed with `origin`; without one they are an error.
+/// Errors are a sentence without the record.
+pub fn rdata_from_text(rtype: Rtype, text: &str, origin: Option<&Name>) -> Result<Vec<u8>, String> {
+    if text.len() > MAX_TEXT {
+        return Err(format!("the data of one record cannot be longer than {MAX_TEXT} octets of text"));
+    }
+    // ALIAS has the form of a CNAME (alias.md section 1), and `domain` knows nothing of ALIAS.
+    let read_as = if rtype == Rtype::ALIAS && !text.trim_start().starts_with("\\#") { Rtype::CNAME } else { rtype };
+    let mut line = Vec::with_capacity(text.len() + 32);
+    line.extend_from_slice(format!(". 0 IN {} ", KnownType::from_int(read_as.0)).as_bytes());
+    let at_sign = origin.filter(|_| !rdata::shape_of(read_as).is_opaque());
+    push_escaped(&mut line, text, at_sign);
+    line.push(b'\n');
+    let mut scanner = Zonefile::from(&line[..]).allow_invalid();
+    scanner.set_default_class(Class::IN);
+    if let Some(origin) = origin {
+        let octets = Bytes::copy_from_slice(origin.as_wire());
+        scanner.set_origin(domain::base::Name::from_octets(octets).map_err(|error| error.to_string())?);
+    }
+    let record = match scanner.next_entry().map_err(|error| reason(&error.to_string()))? {
+        Some(Entry::Record(record)) => record,
+        Some(Entry::Include { .. }) | None => return Err("there is no data".to_owned()),
+    };
+    if scanner.next_entry().map_err(|error| reason(&error.to_string()))?.is_some() {
+        return Err("there is more than one record".to_owned());
+    }
+    let mut wire = Vec::new();
+    record.data().compose_rdata(&mut wire).expect("a Vec takes all octets");
+    checked(rtype, wire)
+}
+
+/// Gives `wire` back if it is RDATA that this server can serve as `rtype`.
+pub fn checked(rtype: Rtype, wire: Vec<u8>) -> Result<Vec<u8>, String> {
+    let known = if rtype == Rtype::ALIAS { Rtype::CNAME } else { rtype };
+    if !rdata::is_well_formed(known, &wire) || parse(known, &wire).is_none() {
+        return Err(format!("these octets are not the data of a record of type {rtype}"));
+    }
+    Ok(wire)
+}
+
+/// The data of one record as text, absolute names, RFC 3597 form where it does not parse as its type.
+pub fn rdata_to_text(rtype: Rtype, wire: &[u8]) -> String {
+    if matches!(rtype, Rtype::ALIAS | Rtype::CNAME | Rtype::NS | Rtype::PTR | Rtype::DNAME) {
+        let mut out = String::new();
+        if rdata::is_well_formed(Rtype::CNAME, wire) {
+            write_presentation(&mut out, wire).expect("a String takes all text");
+            return out;
+        }
+    }
+    match parse(rtype, wire) {
+        Some(ZoneRecordData::Unknown(_)) | None => generic_text(wire),
+        Some(data) => data.display_zonefile(DisplayKind::Simple).to_string(),
+    }
+}
+
+/// RFC 3597 form of any RDATA.
+pub fn generic_text(wire: &[u8]) -> String {
+    let mut out = format!("\\# {}", wire.len());
+    if !wire.is_empty() {
+        out.push(' ');
+    }
+    for octet in wire {
+        write!(out, "{octet:02x}").expect("a String takes all text");
+    }
+    out
+}
+
+type Parsed<'a> = ZoneRecordData<&'a [u8], ParsedName<&'a [u8]>>;
+
+fn parse(rtype: Rtype, wire: &[u8]) -> Option<Parsed<'_>> {
+    use domain::base::rdata::ParseRecordData;
+    let mut parser = Parser::from_ref(wire);
+    let data = Parsed::parse_rdata(KnownType::from_int(rtype.0), &mut parser).ok().flatten()?;
+    let plain = match &data {
+        ZoneRecordData::Cname(name) => !name.cname().is_compressed(),
+        ZoneRecordData::Mx(mx) => !mx.exchange().is_compressed(),
+        _ => true,
+    };
+    (parser.remaining() == 0 && plain).then_some(data)
+}
+
+/// Text with the characters that only zone files of today have (UTF-8) in the form of RFC 1035, and with `@`, where it
+/// is a whole field, replaced by the origin: `domain` knows `@` only as an owner.
+fn push_escaped(line: &mut Vec<u8>, text: &str, at_sign: Option<&Name>) {
+    let octets = text.as_bytes();
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, &octet) in octets.iter().enumerate() {
+        let whole_field = octets.get(at + 1).is_none_or(u8::is_ascii_whitespace)
+            && at.checked_sub(1).is_none_or(|before| octets[before].is_ascii_whitespace());
+        match (octet, at_sign) {
+            (b'@', Some(origin)) if whole_field && !quoted => line.extend_from_slice(origin.to_string().as_bytes()),
+            (b'\n' | b'\r', _) => line.push(b' '),
+            (0x80.., _) => line.extend_from_slice(format!("\\{octet:03}").as_bytes()),
+            (other, _) => line.push(other),
+        }
+        quoted ^= octet == b'"' && !escaped;
+        escaped = octet == b'\\' && !escaped;
+    }
+}
+
+/// The part of `domain`'s error behind its position, which is one in the line made above.
+fn reason(text: &str) -> String {
+    let behind = text.splitn(3, ':').nth(2).unwrap_or(text).trim();
+    match behind {
+        "missing origin" | "origin missing" => {
+            "a name is relative here: names in data are written in full, with the final dot".to_owned()
+        }
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(rtype: Rtype, text: &str) -> String {
+        let wire = rdata_from_text(rtype, text, None).unwrap_or_else(|error| panic!("{rtype} {text}: {error}"));
+        rdata_to_text(rtype, &wire)
+    }
+
+    #[test]
+    fn text_reads_back_to_the_same_octets() {
+        let known = [
+            ("A", "192.0.2.1"), ("AAAA", "2001:db8::1"), ("MX", "10 mail.example.com."), ("NS", "ns1.example.com."),
+            ("TXT", "\"v=spf1 -all\""), ("TXT", "\"quote \\\" back \\\\ bell \\007\" \"two\""),
+            ("SRV", "0 5 5060 sip.example.com."), ("CAA", "0 issue \"ca.example.net\""), ("URI", "\\# 5 0001000161"),
+            ("TLSA", "3 1 1 2A2B"), ("SSHFP", "4 2 2A2B"), ("HTTPS", "1 . alpn=h2,h3"), ("ALIAS", "edge.example.net."),
+            ("SVCB", "1 svc.example.com. alpn=h2 port=8443"), ("DS", "1 8 2 2A2B"), ("TYPE65280", "\\# 3 010203"),
+            ("NAPTR", "100 10 \"u\" \"E2U+sip\" \"!^.*$!sip:info@example.com!\" ."), ("PTR", "host.example.com."),
+            ("SOA", "ns. host. 1 2 3 4 5"), ("CNAME", "a\\.b.example."), ("A", "\\# 4 c0000201"),
+        ];
+        for (rtype, text) in known {
+            let rtype: Rtype = rtype.parse().expect("a type");
+            let first = rdata_from_text(rtype, text, None).unwrap_or_else(|error| panic!("{rtype} {text}: {error}"));
+            let printed = rdata_to_text(rtype, &first);
+            let second = rdata_from_text(rtype, &printed, None).unwrap_or_else(|error| panic!("{rtype} {printed}: {error}"));
+            assert_eq!(first, second, "{rtype} {text} -> {printed}");
+        }
+        assert_eq!(round(Rtype::A, "192.0.2.1"), "192.0.2.1");
+        assert_eq!(round(Rtype::MX, "10 Mail.Example.com."), "10 Mail.Example.com.");
+    }
+
+    #[test]
+    fn utf8_in_txt_is_kept_octet_for_octet() {
+        let wire = rdata_from_text(Rtype::TXT, "\"grüße\"", None).expect("text");
+        assert_eq!(&wire[1..], "grüße".as_bytes());
+    }
+
+    #[test]
+    fn relative_names_and_wrong_data_are_refused() {
+        for (rtype, text) in [(Rtype::CNAME, "www"), (Rtype::A, "192.0.2.256"), (Rtype::A, "::1"), (Rtype::A, ""),
+            (Rtype::MX, "mail.example."), (Rtype::A, "192.0.2.1 192.0.2.2"), (Rtype(65280), "what"), (Rtype::A, "\\# 3 010203"),
+            (Rtype::ALIAS, "\\# 1 01"), (Rtype::A, "192.0.2.1\n. 0 IN A 192.0.2.2")] {
+            let error = rdata_from_text(rtype, text, None).expect_err(text);
+            eprintln!("{rtype} {text:?}: {error}");
+            assert!(!error.is_empty());
+        }
+    }
+
+    #[test]
+    fn relative_names_are_completed_with_the_origin() {
+        let origin = Name::parse("example.com").expect("a name");
+        let wire = rdata_from_text(Rtype::MX, "10 mail", Some(&origin)).expect("data");
+        assert_eq!(rdata_to_text(Rtype::MX, &wire), "10 mail.example.com.");
+        let at = rdata_from_text(Rtype::CNAME, "@", Some(&origin)).expect("data");
+        assert_eq!(rdata_to_text(Rtype::CNAME, &at), "example.com.");
+    }
+}

@@ -1,0 +1,7 @@
+//! Immutable zone content: nodes, lookup, building with sharing, checks, zone files, and the published Snapshot. Pure.
+
+pub mod alias;
+pub mod content;
+pub mod node;
+pub mod snapshot;
+pub mod table;
