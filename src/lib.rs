@@ -1,3 +1,5 @@
-//! tenured
+//! tenured: an authoritative DNS server in which every record has an owner.
+
+pub mod clock;
 pub mod wire;
 pub mod zone;

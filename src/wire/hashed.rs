@@ -17,7 +17,13 @@ pub struct HashedName {
 impl HashedName {
     /// The root; [`HashedName::load`] puts a name in.
     pub fn empty() -> HashedName {
-        HashedName { lower: [0; MAX_NAME], length: 1, labels: 0, starts: [0; MAX_LABELS + 1], hashes: [0; MAX_LABELS + 1] }
+        HashedName {
+            lower: [0; MAX_NAME],
+            length: 1,
+            labels: 0,
+            starts: [0; MAX_LABELS + 1],
+            hashes: [0; MAX_LABELS + 1],
+        }
     }
 
     /// Takes the uncompressed name at the beginning of `octets`. False, and unchanged, if there is none.

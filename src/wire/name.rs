@@ -381,7 +381,8 @@ fn unescape(rest: &str) -> Result<(u8, usize), NameError> {
     let octets = rest.as_bytes();
     match octets.first() {
         Some(first) if first.is_ascii_digit() => {
-            let digits = octets.get(..3).filter(|three| three.iter().all(u8::is_ascii_digit)).ok_or(NameError::BadEscape)?;
+            let digits =
+                octets.get(..3).filter(|three| three.iter().all(u8::is_ascii_digit)).ok_or(NameError::BadEscape)?;
             let value = digits.iter().fold(0_u16, |sum, digit| sum * 10 + u16::from(digit - b'0'));
             Ok((u8::try_from(value).map_err(|_| NameError::BadEscape)?, 3))
         }
@@ -504,8 +505,17 @@ mod tests {
     fn sort_keys_order_as_names_do_and_a_subtree_is_a_range() {
         let apex = name("example.");
         // The example of RFC 4034 section 6.1.
-        let order = ["example.", "a.example.", "yljkjljk.a.example.", "Z.a.example.", "zABC.a.EXAMPLE.", "z.example.",
-            "\\001.z.example.", "*.z.example.", "\\200.z.example."];
+        let order = [
+            "example.",
+            "a.example.",
+            "yljkjljk.a.example.",
+            "Z.a.example.",
+            "zABC.a.EXAMPLE.",
+            "z.example.",
+            "\\001.z.example.",
+            "*.z.example.",
+            "\\200.z.example.",
+        ];
         let names: Vec<Name> = order.iter().map(|text| name(text)).collect();
         let mut sorted = names.clone();
         sorted.sort();

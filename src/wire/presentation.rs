@@ -7,9 +7,9 @@ use domain::base::iana::{Class, Rtype as KnownType};
 use domain::base::name::ParsedName;
 use domain::base::rdata::ComposeRecordData;
 use domain::base::zonefile_fmt::{DisplayKind, ZonefileFmt};
+use domain::dep::octseq::Parser;
 use domain::rdata::ZoneRecordData;
 use domain::zonefile::inplace::{Entry, Zonefile};
-use domain::dep::octseq::Parser;
 
 use super::codes::Rtype;
 use super::name::{Name, write_presentation};
@@ -142,19 +142,34 @@ mod tests {
     #[test]
     fn text_reads_back_to_the_same_octets() {
         let known = [
-            ("A", "192.0.2.1"), ("AAAA", "2001:db8::1"), ("MX", "10 mail.example.com."), ("NS", "ns1.example.com."),
-            ("TXT", "\"v=spf1 -all\""), ("TXT", "\"quote \\\" back \\\\ bell \\007\" \"two\""),
-            ("SRV", "0 5 5060 sip.example.com."), ("CAA", "0 issue \"ca.example.net\""), ("URI", "\\# 5 0001000161"),
-            ("TLSA", "3 1 1 2A2B"), ("SSHFP", "4 2 2A2B"), ("HTTPS", "1 . alpn=h2,h3"), ("ALIAS", "edge.example.net."),
-            ("SVCB", "1 svc.example.com. alpn=h2 port=8443"), ("DS", "1 8 2 2A2B"), ("TYPE65280", "\\# 3 010203"),
-            ("NAPTR", "100 10 \"u\" \"E2U+sip\" \"!^.*$!sip:info@example.com!\" ."), ("PTR", "host.example.com."),
-            ("SOA", "ns. host. 1 2 3 4 5"), ("CNAME", "a\\.b.example."), ("A", "\\# 4 c0000201"),
+            ("A", "192.0.2.1"),
+            ("AAAA", "2001:db8::1"),
+            ("MX", "10 mail.example.com."),
+            ("NS", "ns1.example.com."),
+            ("TXT", "\"v=spf1 -all\""),
+            ("TXT", "\"quote \\\" back \\\\ bell \\007\" \"two\""),
+            ("SRV", "0 5 5060 sip.example.com."),
+            ("CAA", "0 issue \"ca.example.net\""),
+            ("URI", "\\# 5 0001000161"),
+            ("TLSA", "3 1 1 2A2B"),
+            ("SSHFP", "4 2 2A2B"),
+            ("HTTPS", "1 . alpn=h2,h3"),
+            ("ALIAS", "edge.example.net."),
+            ("SVCB", "1 svc.example.com. alpn=h2 port=8443"),
+            ("DS", "1 8 2 2A2B"),
+            ("TYPE65280", "\\# 3 010203"),
+            ("NAPTR", "100 10 \"u\" \"E2U+sip\" \"!^.*$!sip:info@example.com!\" ."),
+            ("PTR", "host.example.com."),
+            ("SOA", "ns. host. 1 2 3 4 5"),
+            ("CNAME", "a\\.b.example."),
+            ("A", "\\# 4 c0000201"),
         ];
         for (rtype, text) in known {
             let rtype: Rtype = rtype.parse().expect("a type");
             let first = rdata_from_text(rtype, text, None).unwrap_or_else(|error| panic!("{rtype} {text}: {error}"));
             let printed = rdata_to_text(rtype, &first);
-            let second = rdata_from_text(rtype, &printed, None).unwrap_or_else(|error| panic!("{rtype} {printed}: {error}"));
+            let second =
+                rdata_from_text(rtype, &printed, None).unwrap_or_else(|error| panic!("{rtype} {printed}: {error}"));
             assert_eq!(first, second, "{rtype} {text} -> {printed}");
         }
         assert_eq!(round(Rtype::A, "192.0.2.1"), "192.0.2.1");
@@ -169,9 +184,18 @@ mod tests {
 
     #[test]
     fn relative_names_and_wrong_data_are_refused() {
-        for (rtype, text) in [(Rtype::CNAME, "www"), (Rtype::A, "192.0.2.256"), (Rtype::A, "::1"), (Rtype::A, ""),
-            (Rtype::MX, "mail.example."), (Rtype::A, "192.0.2.1 192.0.2.2"), (Rtype(65280), "what"), (Rtype::A, "\\# 3 010203"),
-            (Rtype::ALIAS, "\\# 1 01"), (Rtype::A, "192.0.2.1\n. 0 IN A 192.0.2.2")] {
+        for (rtype, text) in [
+            (Rtype::CNAME, "www"),
+            (Rtype::A, "192.0.2.256"),
+            (Rtype::A, "::1"),
+            (Rtype::A, ""),
+            (Rtype::MX, "mail.example."),
+            (Rtype::A, "192.0.2.1 192.0.2.2"),
+            (Rtype(65280), "what"),
+            (Rtype::A, "\\# 3 010203"),
+            (Rtype::ALIAS, "\\# 1 01"),
+            (Rtype::A, "192.0.2.1\n. 0 IN A 192.0.2.2"),
+        ] {
             let error = rdata_from_text(rtype, text, None).expect_err(text);
             eprintln!("{rtype} {text:?}: {error}");
             assert!(!error.is_empty());

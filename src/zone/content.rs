@@ -172,7 +172,8 @@ impl Zone {
             }
             let hash = self.key.extend(name.hash(labels), b"\x01*");
             let wildcard = self.nodes.get(hash, |node| {
-                node.name().len() == 2 + name.suffix(labels).len() && node.name()[2..] == *name.suffix(labels)
+                node.name().len() == 2 + name.suffix(labels).len()
+                    && node.name()[2..] == *name.suffix(labels)
                     && node.name()[..2] == *b"\x01*"
             });
             return wildcard.map_or(Lookup::NoName, Lookup::Wildcard);
@@ -292,11 +293,15 @@ impl Zone {
     /// The number of children that the node has then; none if there is no such node.
     fn change_children(&mut self, name: &Name, by: i32, wildcard_below: Option<bool>) -> Option<u32> {
         let wire = name.as_wire();
-        self.nodes.update(self.key.hash(wire), |node| node.name() == wire, |node| {
-            let children = node.children().saturating_add_signed(by);
-            node.set_children(children, wildcard_below);
-            children
-        })
+        self.nodes.update(
+            self.key.hash(wire),
+            |node| node.name() == wire,
+            |node| {
+                let children = node.children().saturating_add_signed(by);
+                node.set_children(children, wildcard_below);
+                children
+            },
+        )
     }
 }
 
@@ -334,14 +339,25 @@ mod tests {
     #[test]
     fn the_example_of_rfc_4592() {
         let mut zone = zone();
-        for (name, rtype) in [("*.example", Rtype::A), ("sub.*.example", Rtype::A), ("host1.example", Rtype::A),
-            ("_ssh._tcp.host1.example", Rtype::A), ("subdel.example", Rtype::NS)] {
+        for (name, rtype) in [
+            ("*.example", Rtype::A),
+            ("sub.*.example", Rtype::A),
+            ("host1.example", Rtype::A),
+            ("_ssh._tcp.host1.example", Rtype::A),
+            ("subdel.example", Rtype::NS),
+        ] {
             zone.set(&Name::parse(name).expect("a name"), &[rrset(rtype)]);
         }
-        for (asked, wanted) in [("host3.example", "wildcard *.example."), ("foo.bar.example", "wildcard *.example."),
-            ("host1.example", "exact host1.example."), ("sub.*.example", "exact sub.*.example."),
-            ("_telnet._tcp.host1.example", "no name"), ("host.subdel.example", "cut subdel.example."),
-            ("ghost.*.example", "no name"), ("_tcp.host1.example", "exact _tcp.host1.example.")] {
+        for (asked, wanted) in [
+            ("host3.example", "wildcard *.example."),
+            ("foo.bar.example", "wildcard *.example."),
+            ("host1.example", "exact host1.example."),
+            ("sub.*.example", "exact sub.*.example."),
+            ("_telnet._tcp.host1.example", "no name"),
+            ("host.subdel.example", "cut subdel.example."),
+            ("ghost.*.example", "no name"),
+            ("_tcp.host1.example", "exact _tcp.host1.example."),
+        ] {
             assert_eq!(found(&zone, asked), wanted, "{asked}");
         }
     }

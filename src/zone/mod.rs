@@ -2,6 +2,8 @@
 
 pub mod alias;
 pub mod content;
+pub mod file;
 pub mod node;
+pub mod published;
 pub mod snapshot;
 pub mod table;

@@ -120,9 +120,7 @@ fn insert<T: Clone>(slot: &mut Slot<T>, level: u32, hash: u64, entry: T, is: &dy
             *slot = Slot::Leaf(Arc::new(vec![(hash, entry)]));
             None
         }
-        Slot::Branch(ways) => {
-            insert(&mut Arc::make_mut(ways)[way(hash, level)], level + 1, hash, entry, is)
-        }
+        Slot::Branch(ways) => insert(&mut Arc::make_mut(ways)[way(hash, level)], level + 1, hash, entry, is),
         Slot::Leaf(entries) => {
             if let Some(at) = entries.iter().position(|(its, one)| *its == hash && is(one)) {
                 return Some(std::mem::replace(&mut Arc::make_mut(entries)[at].1, entry));
