@@ -1,5 +1,8 @@
 //! tenured: an authoritative DNS server in which every record has an owner.
 
 pub mod clock;
+pub mod control;
+pub mod ledger;
+pub mod store;
 pub mod wire;
 pub mod zone;
