@@ -209,14 +209,14 @@ impl<'a> Servers<'a> {
     }
 
     /// Whether a resolver that follows the NS RRset of `owner` to `server` finds an address, or would not look here:
-    /// a server below another cut is answered for there.
+    /// a server below another cut is answered for there, unless it serves this zone itself.
     fn is_found(&self, server: &Name, owner: &Name, apex: &Name) -> bool {
         if self.with_address.contains(server) {
             return true;
         }
         let above: Vec<Name> = server.ancestors().take_while(|name| name.is_at_or_below(apex)).collect();
         if let Some(cut) = above.iter().rev().find(|name| self.cuts.contains(*name)) {
-            return cut != owner;
+            return cut != owner && owner != apex;
         }
         !self.wildcards.is_empty()
             && above.iter().skip(1).any(|name| name.child(b"*").is_ok_and(|name| self.wildcards.contains(&name)))
