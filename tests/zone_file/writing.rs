@@ -6,7 +6,7 @@ use tenured::wire::name::{HashKey, Name};
 use tenured::wire::rdata::canonical;
 use tenured::zone::alias::AliasRecord;
 use tenured::zone::content::Zone;
-use tenured::zone::file::{AliasForm, NoInclude, WriteOptions, ZoneFile, read, write};
+use tenured::zone::file::{AliasForm, NoInclude, WriteOptions, ZoneFile, read, write, write_file};
 use tenured::zone::node::RRset;
 
 use super::{HEAD, name, try_read};
@@ -63,6 +63,9 @@ fn the_samples_read_back_to_the_same_content() {
             let text = written(&published(&file), aliases);
             let again = read(text.as_bytes(), "x", None, &mut NoInclude).unwrap_or_else(|error| panic!("{error:#?}\n{text}"));
             assert_eq!(again, file, "{text}");
+            let mut of_file = String::new();
+            write_file(&mut of_file, &file, WriteOptions { aliases }).expect("a String takes all text");
+            assert_eq!(of_file, text);
         }
     }
 }

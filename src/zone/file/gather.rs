@@ -27,9 +27,10 @@ pub(super) fn zone(mut read: Records) -> Result<ZoneFile, Vec<Finding>> {
     errors.extend(other_soas(&read, soa, &apex));
     let minimum = read.records[soa].rdata.last_chunk().map_or(0, |octets| u32::from_be_bytes(*octets));
     let minimum = minimum.min(super::fields::MAX_TTL);
+    let mut unsaid = 0;
     let mut warnings: Vec<(Place, String)> = read.left_out.iter().map(|(rtype, found)| left_out(*rtype, *found)).collect();
 
-    let groups = Groups::of(&mut read, &apex, minimum, &mut warnings);
+    let groups = Groups::of(&mut read, &apex, minimum, &mut warnings, &mut unsaid);
     for issue in check(&apex, &groups.rrsets) {
         let place = issue.rrset.map_or(read_place(&groups, 0), |at| read_place(&groups, at));
         match (issue.severity(), &issue.fault) {
@@ -42,7 +43,7 @@ pub(super) fn zone(mut read: Records) -> Result<ZoneFile, Vec<Finding>> {
     if !errors.is_empty() {
         return Err(findings(&read, errors, MAX_ERRORS));
     }
-    let left = warnings.len().saturating_sub(MAX_WARNINGS);
+    let left = unsaid + warnings.len().saturating_sub(MAX_WARNINGS);
     let mut warnings = findings(&read, warnings, MAX_WARNINGS);
     if let (1.., Some(last)) = (left, warnings.last()) {
         let more = Finding { text: format!("{left} more warnings are not shown"), ..last.clone() };
@@ -87,12 +88,21 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(read: &mut Records, apex: &Name, minimum: u32, warnings: &mut Vec<(Place, String)>) -> Groups {
+    /// Warnings that could not be shown are only counted, in `unsaid`.
+    fn of(
+        read: &mut Records,
+        apex: &Name,
+        minimum: u32,
+        warnings: &mut Vec<(Place, String)>,
+        unsaid: &mut usize,
+    ) -> Groups {
         let ranks = ranks(&read.owners, apex);
         let mut records = std::mem::take(&mut read.records);
         records.retain(|record| {
             let inside = ranks[record.owner as usize] != OUTSIDE;
-            if !inside {
+            if !inside && warnings.len() >= MAX_WARNINGS {
+                *unsaid += 1;
+            } else if !inside {
                 let name = &read.owners[record.owner as usize];
                 let text = format!("{} of {name} is left out, since it is not in the zone {apex}", record.rtype);
                 warnings.push((record.place, text));

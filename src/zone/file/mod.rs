@@ -15,7 +15,7 @@ use super::node::RRset;
 use crate::wire::name::Name;
 
 pub use include::{Include, Included, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES, NoInclude};
-pub use write::{AliasForm, WriteOptions, write};
+pub use write::{AliasForm, WriteOptions, write, write_file};
 
 /// Most errors that a reading reports (answers.md F5).
 pub const MAX_ERRORS: usize = 100;
