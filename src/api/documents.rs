@@ -392,6 +392,9 @@ pub struct ReportDocument {
     /// Warnings.
     #[serde(default)]
     pub warnings: Vec<WarningDocument>,
+    /// What is odd in a zone file, by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_warnings: Vec<ErrorDocument>,
 }
 
 /// What came of deleting an owner or a zone (ownership.md section 3.3).

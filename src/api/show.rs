@@ -252,6 +252,7 @@ pub fn report(report: &Report, asker: Option<&OwnerId>, dry_run: bool) -> Report
         promoted: report.promoted.iter().map(promoted).collect(),
         serials: report.serials.iter().map(|(zone, serial)| (zone.to_string(), *serial)).collect(),
         warnings: report.warnings.iter().map(warning).collect(),
+        file_warnings: Vec::new(),
     }
 }
 
