@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::lookup::{Ask, Upstream};
 
 /// Most upstreams (alias.md section 3.3).
-pub const MAX_UPSTREAMS: usize = 8;
+pub(super) const MAX_UPSTREAMS: usize = 8;
 /// After so many timeouts and network errors in a row a server rests.
 const FAILURES_TO_REST: u32 = 5;
 /// How long it rests before it gets one trial.
