@@ -2,3 +2,6 @@
 
 mod timeline;
 mod timelines;
+#[path = "../support/upstream.rs"]
+mod upstream;
+mod upstreams;
