@@ -1,5 +1,6 @@
 //! tenured: an authoritative DNS server in which every record has an owner.
 
+pub mod alias;
 pub mod api;
 pub mod clock;
 pub mod control;
