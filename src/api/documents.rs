@@ -502,13 +502,16 @@ pub struct AliasRecordDocument {
     /// The record's state.
     pub state: String,
     /// Since when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// `fresh`, `stale`, `static`, `nodata`, `servfail`, `pending`: the best of its families.
     pub serving: String,
     /// TTL of an answer given now, in seconds.
     pub effective_ttl_seconds: u32,
-    /// What is served by family, addresses as text.
+    /// `alias`, `chain`, `target`, `stale`, `deadTarget`, `policy`.
+    pub ttl_limited_by: String,
+    /// Until when a stale answer may be served.
+    pub stale_until: Option<String>,
+    /// What is served, by family.
     pub families: BTreeMap<String, FamilyDocument>,
 }
 
@@ -516,26 +519,24 @@ pub struct AliasRecordDocument {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AliasTargetDocument {
-    /// The target.
+    /// The target: where the walk through the zones here ends.
     pub target: String,
-    /// `upstream` if it is asked of a resolver, `zone` if it is answered from a zone here.
-    pub source: String,
+    /// Group of the upstreams that it is asked of; null if a zone here has it.
+    pub upstream_group: Option<String>,
     /// Its state.
     pub state: String,
     /// Since when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// When the last good answer came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_ok_at: Option<String>,
     /// When it was last asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked_at: Option<String>,
-    /// Until when what is known is fresh.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fresh_until: Option<String>,
+    /// When it is asked next.
+    pub next_refresh_at: Option<String>,
+    /// What the last lookup brought, if it was no answer.
+    pub last_error: Option<String>,
     /// By family.
     pub families: BTreeMap<String, FamilyDocument>,
-    /// The records that point at it.
+    /// The records that lead to it.
     pub records: Vec<AliasRecordDocument>,
 }

@@ -1,6 +1,7 @@
 //! HTTP: the native API under `/v1` and the health routes. Thin: it reads requests into commands and filters, and
 //! shows what comes back. The table of routes says what each asks of its caller.
 
+mod alias_view;
 pub mod auth;
 pub mod call;
 pub mod documents;
@@ -10,17 +11,21 @@ pub mod problem;
 pub mod readiness;
 pub mod show;
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::Request;
 use axum::http::HeaderValue;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 
+use crate::alias::handle::AliasHandle;
 use crate::clock::Clock;
 use crate::control::Handle;
 use crate::ledger::code::Code;
 use crate::store::Reader;
 use crate::wire::name::Name;
+use crate::zone::walk::Trust;
 use call::{MAX_REQUEST_ID, MAX_URL, REQUEST_ID, RequestId};
 use problem::Refused;
 pub use readiness::{Phase, Readiness, Stage};
@@ -39,6 +44,10 @@ pub struct ApiState {
     pub handle: Handle,
     /// For reads.
     pub reader: Reader,
+    /// For the state of ALIAS targets; without it only what is published of them is shown.
+    pub alias: Option<AliasHandle>,
+    /// Which hosted zones an ALIAS may enter, as the query path has it.
+    pub trust: Arc<Trust>,
     /// The time.
     pub clock: Clock,
     /// What requests leave out.
