@@ -2,7 +2,10 @@
 
 pub mod alias;
 pub mod api;
+pub mod app;
+pub mod cli;
 pub mod clock;
+pub mod config;
 pub mod control;
 pub mod ledger;
 pub mod store;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The program `tenured`.
+
+fn main() -> std::process::ExitCode {
+    tenured::cli::main()
+}
