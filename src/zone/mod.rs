@@ -5,5 +5,6 @@ pub mod content;
 pub mod file;
 pub mod node;
 pub mod published;
+pub mod serial;
 pub mod snapshot;
 pub mod table;
