@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::limits::MAX_OWNER_ID;
 use crate::zone::alias::Moment;
 
@@ -103,17 +105,23 @@ pub struct OwnerNumber(pub u32);
 pub type Labels = BTreeMap<String, String>;
 
 /// What an owner is a projection of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Source {
     /// The cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     /// The namespace in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The kind of the resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its uid.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
 }
 

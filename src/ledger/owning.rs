@@ -183,8 +183,14 @@ fn place(
         let detail = format!("{owner} would stand in a tree of over {MAX_DEPTH} owners from top to bottom");
         return Err(Problem::new(Code::LimitExceeded, detail));
     }
-    let top = entitlement::default_parent(actor, &parent).and_then(|root| draft.ledger.owner(&root)).map(|root| root.number);
+    let top = root_of(draft, actor, &parent);
     Ok(Some(draft.ensure_owner(&parent, top)))
+}
+
+/// The owner below which one that is made without a parent belongs: the token's root, made if need be.
+pub(super) fn root_of(draft: &mut Draft, actor: &Actor, owner: &OwnerId) -> Option<OwnerNumber> {
+    let root = entitlement::default_parent(actor, owner)?;
+    Some(draft.ensure_owner(&root, None))
 }
 
 /// How many levels of owners are below one.

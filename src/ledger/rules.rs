@@ -36,14 +36,6 @@ pub(super) enum Obstacle {
     Invalid(Problem),
 }
 
-impl Obstacle {
-    pub(super) fn into_problem(self) -> Problem {
-        match self {
-            Obstacle::Conflict { problem, .. } | Obstacle::Invalid(problem) => problem,
-        }
-    }
-}
-
 /// What becomes of a claim below a zone cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occluded {

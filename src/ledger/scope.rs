@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::actor::{Actor, Role};
 use super::claim::Claim;
 use super::command::{Apply, BadWish, Change, Command, ImportZone, OwnerKeys, Wish};
 use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
@@ -44,12 +45,23 @@ pub struct Scope {
     pub around: Option<Name>,
     /// The zone of which every claimant is to be known.
     pub claimants_of: Option<Name>,
+    /// A token.
+    pub token: Option<String>,
+    /// Whether the actor is bound to no owner.
+    is_unbound: bool,
 }
 
 impl Scope {
     /// What `command` can touch; `zone_of` finds the hosted zone nearest to a name.
-    pub fn of(command: &Command, zone_of: &dyn Fn(&Name) -> Option<Name>) -> Scope {
+    pub fn of(command: &Command, actor: &Actor, zone_of: &dyn Fn(&Name) -> Option<Name>) -> Scope {
         let mut scope = Scope::default();
+        match &actor.role {
+            // The root may be made on the way, and the rule on zones around a new one is for tenants only.
+            Role::Owner(root) => {
+                scope.owners.insert(root.clone());
+            }
+            Role::Admin | Role::Read => scope.is_unbound = true,
+        }
         match command {
             Command::CreateZone(create) => {
                 scope.add_zone(&create.name);
@@ -72,18 +84,21 @@ impl Scope {
                 scope.subtree_of = Some(delete.owner.clone());
             }
             Command::CreateToken(token) => {
-                if let super::actor::Role::Owner(owner) = &token.role {
+                scope.token = Some(token.id.clone());
+                if let Role::Owner(owner) = &token.role {
                     scope.owners.insert(owner.clone());
                 }
             }
-            Command::DeleteToken(_) => {}
+            Command::DeleteToken(id) => scope.token = Some(id.clone()),
         }
         scope
     }
 
     fn add_zone(&mut self, apex: &Name) {
         self.zones.insert(apex.clone());
-        self.around = Some(apex.clone());
+        if !self.is_unbound {
+            self.around = Some(apex.clone());
+        }
         self.owners.insert(OwnerId::of_zone(apex));
         self.owners.insert(OwnerId::system());
     }

@@ -7,6 +7,7 @@ use super::draft::Draft;
 use super::entitlement;
 use super::limits::{MAX_TEXT, MAX_TTL, MAX_ZONES};
 use super::owner::OwnerId;
+use super::owning;
 use super::plan::{History, ZoneChange};
 use super::report::{ItemOutcome, Problem, Refusal};
 use super::rules::Occluded;
@@ -138,9 +139,7 @@ fn make(
     if draft.ledger.zone_count >= MAX_ZONES {
         return Err(Problem::new(Code::LimitExceeded, format!("a server has at most {MAX_ZONES} zones")));
     }
-    let parent = entitlement::default_parent(actor, &keys.owner)
-        .and_then(|root| draft.ledger.owner(&root))
-        .map(|root| root.number);
+    let parent = owning::root_of(draft, actor, &keys.owner);
     let owner_number = draft.ensure_owner(&keys.owner, parent);
     let number = ZoneNumber(draft.ledger.next_zone);
     draft.ledger.next_zone += 1;
@@ -220,9 +219,7 @@ pub(super) fn update(draft: &mut Draft, actor: &Actor, update: &UpdateZone) -> R
         if !(owner.is_zone() && *owner == OwnerId::of_zone(&zone.name)) {
             entitlement::check_owner(&draft.ledger, actor, owner, None)?;
         }
-        let parent = entitlement::default_parent(actor, owner)
-            .and_then(|root| draft.ledger.owner(&root))
-            .map(|root| root.number);
+        let parent = owning::root_of(draft, actor, owner);
         zone.owner_number = draft.ensure_owner(owner, parent);
         zone.owner = owner.clone();
     }
