@@ -9,7 +9,7 @@ use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerNumber};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
 use crate::ledger::zones::{DEFAULT_TTL, soa_of};
-use crate::store::load::{Alarms, Frame};
+use crate::store::load::{Alarms, Frame, Subject};
 use crate::store::{StoreError, Writer, load as reading};
 use crate::wire::codes::Rtype;
 use crate::wire::name::{HashKey, Name};
@@ -25,7 +25,7 @@ pub(super) async fn load(writer: &mut Writer, key: HashKey, alarms: &mut Alarms)
     let mut unfit = Vec::new();
     reading::names(writer, &frame, alarms, |claims| unfit.extend(building.put(claims))).await?;
     for sentence in unfit {
-        alarms.add(|| sentence);
+        alarms.add(Subject::Claim, || sentence);
     }
     let mut snapshot = Snapshot::new(key);
     snapshot.revision = writer.revision();
@@ -89,7 +89,7 @@ fn complete_apex(row: &ZoneRow, zone: &mut Zone, alarms: &mut Alarms) {
     let mut rrsets: Vec<RRset> = zone.apex_node().rrsets().map(|rrset| rrset.to_owned()).collect();
     if rrsets.iter().any(|rrset| rrset.rtype == Rtype::CNAME) {
         rrsets.retain(|rrset| rrset.rtype != Rtype::CNAME);
-        alarms.add(|| format!("the apex {} has a CNAME in the store, which is not served", row.name));
+        alarms.add(Subject::Frame, || format!("the apex {} has a CNAME in the store, which is not served", row.name));
     }
     let has = |rtype: Rtype| rrsets.iter().any(|rrset| rrset.rtype == rtype);
     let (has_soa, has_ns) = (has(Rtype::SOA), has(Rtype::NS));
@@ -98,12 +98,12 @@ fn complete_apex(row: &ZoneRow, zone: &mut Zone, alarms: &mut Alarms) {
         let mut soa = soa_of(&names[0], &row.name);
         serial::replace(&mut soa, row.serial);
         rrsets.push(RRset { rtype: Rtype::SOA, ttl: DEFAULT_TTL, records: vec![soa] });
-        alarms.add(|| format!("the zone {} has no SOA in the store, and is served with one of the server", row.name));
+        alarms.add(Subject::Frame, || format!("the zone {} has no SOA in the store, and is served with one of the server", row.name));
     }
     if !has_ns {
         let records = names.iter().map(|name| name.as_wire().to_vec()).collect();
         rrsets.push(RRset { rtype: Rtype::NS, ttl: DEFAULT_TTL, records });
-        alarms.add(|| format!("the zone {} has no NS in the store, and is served with one of the server", row.name));
+        alarms.add(Subject::Frame, || format!("the zone {} has no NS in the store, and is served with one of the server", row.name));
     }
     rrsets.sort_by_key(|rrset| rrset.rtype);
     zone.set(&row.name, &rrsets);
