@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{mpsc, oneshot, watch};
 
+use super::controller::{AliasUpdate, Job};
 use crate::ledger::actor::Actor;
+use crate::ledger::code::Code;
 use crate::ledger::command::Command;
 use crate::ledger::report::{Refusal, Report};
 use crate::zone::alias::{AliasEntry, TargetKey};
@@ -26,15 +28,29 @@ pub struct Request {
 /// Sends commands to the controller. Clones send to the same.
 #[derive(Clone, Debug)]
 pub struct Handle {
-    published: Published,
-    revision: watch::Receiver<u64>,
+    pub(super) published: Published,
+    pub(super) revision: watch::Receiver<u64>,
+    pub(super) inbox: mpsc::Sender<Job>,
+    pub(super) alias: mpsc::Sender<AliasUpdate>,
 }
 
 impl Handle {
     /// Plans and does a command. When it comes back with a report, it is durable and served; with a refusal, nothing
     /// of it is in effect. `storage_unavailable` if the inbox is full or the store does not take it.
-    pub async fn submit(&self, _request: Request) -> Result<Report, Refusal> {
-        unimplemented!()
+    pub async fn submit(&self, request: Request) -> Result<Report, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        let refuse = |detail: &str| Err(Refusal::new(Code::StorageUnavailable, detail));
+        match self.inbox.try_send(Job { request, reply }) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                return refuse("too many writes wait already: try again later");
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => return refuse("the server is stopping: try again later"),
+        }
+        match answer.await {
+            Ok(answer) => answer,
+            Err(_) => refuse("the server stopped before it answered: read again whether the write is in effect"),
+        }
     }
 
     /// What is served.
@@ -47,8 +63,10 @@ impl Handle {
         self.revision.clone()
     }
 
-    /// Publishes what the ALIAS engine learnt: entries put in and targets forgotten. False when the controller is gone.
-    pub async fn publish_alias(&self, _entries: Vec<Arc<AliasEntry>>, _removed: Vec<TargetKey>) -> bool {
-        unimplemented!()
+    /// Publishes what the ALIAS engine learnt: targets forgotten and entries put in. Comes back when queries see it;
+    /// false when the controller is gone.
+    pub async fn publish_alias(&self, entries: Vec<Arc<AliasEntry>>, removed: Vec<TargetKey>) -> bool {
+        let (done, published) = oneshot::channel();
+        self.alias.send(AliasUpdate { entries, removed, done }).await.is_ok() && published.await.is_ok()
     }
 }

@@ -1,8 +1,10 @@
 //! Who asks: a token's role and limits, and the door it came by (ownership.md section 5).
 
+use std::fmt;
+
 use super::owner::OwnerId;
 use crate::wire::codes::Rtype;
-use crate::wire::name::Name;
+use crate::wire::name::{Name, NameError};
 
 /// What a token may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,11 +58,28 @@ pub enum NameLimit {
 }
 
 impl NameLimit {
+    /// Reads `example.com` or `.example.com`.
+    pub fn parse(text: &str) -> Result<NameLimit, NameError> {
+        match text.strip_prefix('.') {
+            Some("") | None => Name::parse(text).map(NameLimit::AtOrBelow),
+            Some(below) => Name::parse(below).map(NameLimit::Below),
+        }
+    }
+
     /// Whether it lets `name` through.
     pub fn admits(&self, name: &Name) -> bool {
         match self {
             NameLimit::AtOrBelow(top) => name.is_at_or_below(top),
             NameLimit::Below(top) => name != top && name.is_at_or_below(top),
+        }
+    }
+}
+
+impl fmt::Display for NameLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NameLimit::AtOrBelow(name) => write!(f, "{name}"),
+            NameLimit::Below(name) => write!(f, ".{name}"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::alias_options::AliasOptions;
 use super::owner::{Labels, OwnerId, OwnerNumber};
+use super::wish::same_records;
 use super::zone::ZoneNumber;
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -79,5 +80,14 @@ impl Claim {
     /// Whether it is served.
     pub fn is_held(&self) -> bool {
         self.state == ClaimState::Held
+    }
+
+    /// Whether `other` wishes for the same, whoever asked for it and when.
+    pub fn is_like(&self, other: &Claim) -> bool {
+        self.ttl == other.ttl
+            && self.share == other.share
+            && self.alias == other.alias
+            && self.labels == other.labels
+            && same_records(self.rtype, &self.records, &other.records)
     }
 }

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::limits::MAX_OWNER_ID;
 use crate::zone::alias::Moment;
@@ -11,7 +14,7 @@ pub const SYSTEM_OWNER: &str = "system:tenured";
 
 /// Name of an owner: opaque UTF-8, 1 to 512 octets, no control characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OwnerId(String);
+pub struct OwnerId(Arc<str>);
 
 /// Why a text is no owner id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,25 +46,28 @@ impl OwnerId {
             "" => Err(OwnerIdError::Empty),
             long if long.len() > MAX_OWNER_ID => Err(OwnerIdError::Long),
             text if text.chars().any(char::is_control) => Err(OwnerIdError::Control),
-            text => Ok(OwnerId(text.to_owned())),
+            text => Ok(OwnerId(text.into())),
         }
     }
 
     /// The server itself.
     pub fn system() -> OwnerId {
-        OwnerId(SYSTEM_OWNER.to_owned())
+        OwnerId(SYSTEM_OWNER.into())
     }
 
-    /// The owner of what is imported into a zone: `zone:` and the apex. An apex whose text is too long for that is
-    /// cut down to its first octets and a hash-free remainder cannot occur: see the body.
+    /// The owner of what is imported into a zone: `zone:` and the apex.
     pub fn of_zone(apex: &crate::wire::name::Name) -> OwnerId {
-        // Escapes can make 255 octets of wire name up to 1,004 octets of text; such an apex is written in hexadecimal.
         let text = format!("zone:{apex}");
         if text.len() <= MAX_OWNER_ID {
-            return OwnerId(text);
+            return OwnerId(text.into());
         }
-        let hexadecimal: String = apex.as_wire().iter().take(250).map(|octet| format!("{octet:02x}")).collect();
-        OwnerId(format!("zone:{hexadecimal}"))
+        // Escapes can make 255 octets of name 1,004 octets of text. The labels' octets in hexadecimal fit: one length
+        // octet and the root at least are left out.
+        let labels: Vec<String> =
+            apex.labels().map(|label| label.iter().map(|octet| format!("{octet:02x}")).collect()).collect();
+        let mut hexadecimal = labels.concat();
+        hexadecimal.truncate(MAX_OWNER_ID - "zone:".len());
+        OwnerId(format!("zone:{hexadecimal}").into())
     }
 
     /// The text.
@@ -81,7 +87,7 @@ impl OwnerId {
 
     /// Whether this is [`OwnerId::system`].
     pub fn is_system(&self) -> bool {
-        self.0 == SYSTEM_OWNER
+        *self.0 == *SYSTEM_OWNER
     }
 }
 
@@ -99,17 +105,23 @@ pub struct OwnerNumber(pub u32);
 pub type Labels = BTreeMap<String, String>;
 
 /// What an owner is a projection of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Source {
     /// The cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     /// The namespace in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The kind of the resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its uid.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
 }
 
