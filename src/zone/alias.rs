@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::table::Table;
+use crate::wire::codes::Rtype;
 use crate::wire::name::{HashKey, Name, wire_length};
 
 /// Most steps from an ALIAS to an address: CNAME, DNAME and ALIAS records in hosted zones, and CNAMEs upstream.
@@ -18,6 +19,27 @@ pub enum Family {
 }
 
 impl Family {
+    /// Both, A first.
+    pub const BOTH: [Family; 2] = [Family::A, Family::Aaaa];
+
+    /// The record type of the addresses.
+    #[inline]
+    pub fn rtype(self) -> Rtype {
+        match self {
+            Family::A => Rtype::A,
+            Family::Aaaa => Rtype::AAAA,
+        }
+    }
+
+    /// The other family.
+    #[inline]
+    pub fn other(self) -> Family {
+        match self {
+            Family::A => Family::Aaaa,
+            Family::Aaaa => Family::A,
+        }
+    }
+
     /// Octets of an address.
     #[inline]
     pub fn octets(self) -> usize {

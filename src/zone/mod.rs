@@ -7,3 +7,4 @@ pub mod node;
 pub mod published;
 pub mod snapshot;
 pub mod table;
+pub mod walk;
