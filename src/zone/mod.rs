@@ -5,6 +5,7 @@ pub mod content;
 pub mod file;
 pub mod node;
 pub mod published;
+pub mod served;
 pub mod snapshot;
 pub mod table;
 pub mod walk;
