@@ -1,12 +1,24 @@
 //! Zone files (RFC 1035 section 5): reading and writing. Pure: text in, text out; what `$INCLUDE` names is asked of the caller.
 
+mod data;
+mod fields;
+mod gather;
+mod generate;
+mod include;
+mod lines;
+mod reader;
+
 use std::fmt;
 
 use super::node::RRset;
 use crate::wire::name::Name;
 
+pub use include::{Include, Included, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES, NoInclude};
+
 /// Most errors that a reading reports (answers.md F5).
 pub const MAX_ERRORS: usize = 100;
+/// Most warnings that a reading reports; one more tells how many there would be.
+pub const MAX_WARNINGS: usize = 1_000;
 
 /// A zone as a file has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,4 +47,18 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.text)
     }
+}
+
+/// Reads a zone file (answers.md F1-F8).
+///
+/// `file` is how findings name it. `origin` completes relative names until the file says `$ORIGIN`; the apex is where the
+/// SOA stands, wherever that is. Included files are asked of `include`; [`NoInclude`] refuses them. Errors are the first
+/// [`MAX_ERRORS`] by file and line, and then nothing of the file is to be used.
+pub fn read(
+    text: &[u8],
+    file: &str,
+    origin: Option<&Name>,
+    include: &mut dyn Include,
+) -> Result<ZoneFile, Vec<Finding>> {
+    gather::zone(reader::read(text, file, origin, include))
 }
