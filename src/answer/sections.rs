@@ -40,6 +40,8 @@ pub(super) struct Answer<'a, 'b> {
     pub(super) writer: &'a mut Writer<'b>,
     /// How many CNAMEs were written.
     chain: usize,
+    /// Hashes of the owners of the DNAMEs written, by the step that wrote them: none is written twice.
+    dnames: [u64; MAX_CHAIN],
 }
 
 impl<'a, 'b> Answer<'a, 'b> {
@@ -54,7 +56,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         question: &'a Question<'a>,
         writer: &'a mut Writer<'b>,
     ) -> Answer<'a, 'b> {
-        Answer { rules, snapshot, zone, scratch, request, question, writer, chain: 0 }
+        Answer { rules, snapshot, zone, scratch, request, question, writer, chain: 0, dnames: [0; MAX_CHAIN] }
     }
 
     /// Writes all sections. `Err` is the target that the answer waits for.
@@ -70,7 +72,7 @@ impl<'a, 'b> Answer<'a, 'b> {
                 Step::Onward => {}
             }
             let hash = self.scratch.name.hash(self.scratch.name.labels());
-            if self.chain >= MAX_CHAIN || met[..self.chain].contains(&hash) || !self.is_in_zone() {
+            if met[..self.chain].contains(&hash) || !self.is_in_zone() {
                 return Ok(Verdict::code(Rcode::NOERROR));
             }
         }
@@ -112,6 +114,9 @@ impl<'a, 'b> Answer<'a, 'b> {
             && !matches!(asked, Rtype::RRSIG | Rtype::NSEC)
             && let Some(cname) = node.rrset(Rtype::CNAME)
         {
+            if self.chain == MAX_CHAIN {
+                return NOERROR;
+            }
             if self.put(Section::Answer, cname).is_err() {
                 return self.truncate();
             }
@@ -169,7 +174,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         let own = node.rrsets().filter(|one| one.rtype != Rtype::ALIAS);
         let smallest = own
             .map(|one| (wire_octets(one.octets(), usize::from(one.count)), one.rtype))
-            .chain(self.any_families(node))
+            .chain(self.any_families(node).into_iter().flatten())
             .min();
         let Some((_, least)) = smallest else { return self.deny(Rcode::NOERROR, u32::MAX) };
         for rrset in node.rrsets().filter(|one| one.rtype != Rtype::ALIAS && (all || one.rtype == least)) {
@@ -189,16 +194,16 @@ impl<'a, 'b> Answer<'a, 'b> {
     }
 
     /// The families that an ALIAS has addresses of, with their size on the wire, where no RRset of the name stands.
-    fn any_families(&mut self, node: &'a Node) -> [(usize, Rtype); 2] {
+    fn any_families(&mut self, node: &'a Node) -> [Option<(usize, Rtype)>; 2] {
         Family::BOTH.map(|family| match node.rrset(family.rtype()) {
             None if node.flags().has(Flags::ALIAS) => match self.flattened(node, family) {
                 Flattened::Addresses { addresses, .. } => {
                     let count = addresses.count(family);
-                    (wire_octets(count * (2 + family.octets()), count), family.rtype())
+                    Some((wire_octets(count * (2 + family.octets()), count), family.rtype()))
                 }
-                Flattened::NoData { .. } | Flattened::ServFail { .. } | Flattened::Pending(_) => NOT_THERE,
+                Flattened::NoData { .. } | Flattened::ServFail { .. } | Flattened::Pending(_) => None,
             },
-            Some(_) | None => NOT_THERE,
+            Some(_) | None => None,
         })
     }
 
@@ -240,9 +245,16 @@ impl<'a, 'b> Answer<'a, 'b> {
     /// A DNAME and the CNAME that it makes (RFC 6672 section 3.1).
     fn redirect(&mut self, node: &'a Node) -> Step {
         let Some(dname) = node.rrset(Rtype::DNAME) else { return self.deny(Rcode::NOERROR, u32::MAX) };
-        if self.put_as(Section::Answer, Owner::Name(node.name()), dname).is_err() {
+        if self.chain == MAX_CHAIN {
+            return NOERROR;
+        }
+        let owner = self.scratch.name.hash(node.labels());
+        if !self.dnames[..self.chain].contains(&owner)
+            && self.put_as(Section::Answer, Owner::Name(node.name()), dname).is_err()
+        {
             return self.truncate();
         }
+        self.dnames[self.chain] = owner;
         let target = dname.first();
         let above = self.scratch.name.start(node.labels());
         let mut made = [0_u8; MAX_NAME];
@@ -369,8 +381,6 @@ impl NameCopy {
         &self.octets[..self.length]
     }
 }
-
-const NOT_THERE: (usize, Rtype) = (usize::MAX, Rtype(u16::MAX));
 
 /// Octets of an RRset on the wire: RDATA with their lengths as a node counts them, and the rest of each record.
 fn wire_octets(data: usize, count: usize) -> usize {

@@ -88,3 +88,58 @@ fn hash(secret: &[u8; 16], client: &[u8; CLIENT], head: &[u8; 8], address: IpAdd
     }
     hasher.finish().to_le_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // RFC 9018 appendix A.
+    const SECRET: [u8; 16] = 0xe5e9_73e5_a6b2_a43f_48e7_dc84_9e37_bfcf_u128.to_be_bytes();
+    const CLIENT_COOKIE: [u8; 8] = 0x2464_c4ab_cf10_c957_u64.to_be_bytes();
+    const MADE: u32 = 1_559_731_985;
+
+    fn secrets() -> CookieSecrets {
+        CookieSecrets::new(SECRET, None)
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn the_first_reply_of_rfc_9018() {
+        let cookie = secrets().make(&CLIENT_COOKIE, address("198.51.100.100"), MADE);
+        assert_eq!(cookie, 0x0100_0000_5cf7_9f11_1f81_30c3_eee2_9480_u128.to_be_bytes());
+    }
+
+    #[test]
+    fn age_and_address_and_secret_decide() {
+        let client = address("198.51.100.100");
+        let cookie = secrets().make(&CLIENT_COOKIE, client, MADE);
+        let judge = |secrets: &CookieSecrets, client, now| secrets.judge(&CLIENT_COOKIE, &cookie, client, now);
+        assert_eq!(judge(&secrets(), client, MADE + 1800), Validity::Valid);
+        assert_eq!(judge(&secrets(), client, MADE + 1801), Validity::Renew);
+        assert_eq!(judge(&secrets(), client, MADE + 3601), Validity::Invalid);
+        assert_eq!(judge(&secrets(), client, MADE - 300), Validity::Valid);
+        assert_eq!(judge(&secrets(), client, MADE - 301), Validity::Invalid);
+        assert_eq!(judge(&secrets(), address("198.51.100.101"), MADE), Validity::Invalid);
+        assert_eq!(judge(&CookieSecrets::new([1; 16], Some(SECRET)), client, MADE), Validity::Renew);
+        assert_eq!(judge(&CookieSecrets::new([1; 16], None), client, MADE), Validity::Invalid);
+    }
+
+    #[test]
+    fn reserved_octets_are_hashed_as_they_came() {
+        // RFC 9018 appendix A.3.
+        let client = 0xfc93_fc62_807d_db86_u64.to_be_bytes();
+        let cookie = 0x01ab_cdef_5cf7_8f71_a314_227b_6679_ebf5_u128.to_be_bytes();
+        let validity = secrets().judge(&client, &cookie, address("203.0.113.203"), 1_559_727_985);
+        assert_eq!(validity, Validity::Valid);
+    }
+
+    #[test]
+    fn the_clock_may_pass_2106() {
+        let client = address("2001:db8::1");
+        let cookie = secrets().make(&CLIENT_COOKIE, client, u32::MAX - 10);
+        assert_eq!(secrets().judge(&CLIENT_COOKIE, &cookie, client, 10), Validity::Valid);
+    }
+}

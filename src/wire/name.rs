@@ -424,8 +424,8 @@ pub struct HashKey {
 impl HashKey {
     /// A key of two random numbers.
     pub fn new(seed: u64, random: u64) -> HashKey {
-        // An odd multiplier with bits in its upper half mixes well whatever the random number is.
-        HashKey { seed, multiplier: random | 0x8000_0000_0000_0001 }
+        // Odd, and with bits all over even where the number is a small one of a test.
+        HashKey { seed, multiplier: (random ^ 0x9e37_79b9_7f4a_7c15) | 1 }
     }
 
     /// Hash of the root: where every other hash starts.

@@ -127,9 +127,7 @@ fn read_sections<'a>(octets: &'a [u8], counts: [u16; 4], query: &mut Query<'a>) 
         _ => return Err(Rcode::FORMERR),
     }
     let transfer = query.question.is_some_and(|question| question.rtype == Rtype::IXFR);
-    if query.opcode == Opcode::Query
-        && (answers > 0 || (authorities > 0 && !transfer) || additional > MAX_ADDITIONAL)
-    {
+    if query.opcode == Opcode::Query && (answers > 0 || (authorities > 0 && !transfer) || additional > MAX_ADDITIONAL) {
         return Err(Rcode::FORMERR);
     }
     for _ in 0..u32::from(answers) + u32::from(authorities) {
@@ -177,8 +175,8 @@ fn judge_edns(query: &Query<'_>) -> Result<(), Rcode> {
 
 /// Step 7: no question is fine only to learn a cookie (RFC 7873 section 5.4); NOTIFY and UPDATE have one.
 fn judge_question_count(query: &Query<'_>, questions: u16) -> Result<(), Rcode> {
-    let asks_for_cookie = query.opcode == Opcode::Query
-        && query.edns.as_ref().is_some_and(|edns| edns.option(option::COOKIE).is_some());
+    let asks_for_cookie =
+        query.opcode == Opcode::Query && query.edns.as_ref().is_some_and(|edns| edns.option(option::COOKIE).is_some());
     if questions == 1 || asks_for_cookie { Ok(()) } else { Err(Rcode::FORMERR) }
 }
 

@@ -8,8 +8,10 @@ use super::rdata::{Part, shape_of};
 
 /// Offsets beyond this cannot be pointed to (RFC 1035 section 4.1.4).
 const MAX_OFFSET: usize = 0x3fff;
-/// Slots of the table of names that may be pointed to. A name that finds its slot taken is not pointed to.
+/// Slots of the table of names that may be pointed to, and how many a name may stand in. A name that finds all of them
+/// taken is not pointed to.
 const SLOTS: usize = 128;
+const TRIES: usize = 6;
 const QR: u8 = 0x80;
 const AA: u8 = 0x04;
 const TC: u8 = 0x02;
@@ -257,10 +259,7 @@ impl<'a> Writer<'a> {
         scratch.load(key, name);
         let start = self.at;
         for labels in (1..=scratch.labels()).rev() {
-            let offset = usize::from(self.slots[slot(scratch.hash(labels))]);
-            if offset == 0 || !self.stands_at(offset, scratch.suffix(labels)) {
-                continue;
-            }
+            let Some(offset) = self.find(scratch.hash(labels), scratch.suffix(labels)) else { continue };
             self.octets(&name[..scratch.start(labels)])?;
             self.octets(&(0xc000 | offset as u16).to_be_bytes())?;
             self.remember(scratch, start, labels);
@@ -276,11 +275,22 @@ impl<'a> Writer<'a> {
     fn remember(&mut self, name: &HashedName, start: usize, above: usize) {
         for labels in above + 1..=name.labels() {
             let offset = start + name.start(labels);
-            let slot = &mut self.slots[slot(name.hash(labels))];
-            if *slot == 0 && offset <= MAX_OFFSET {
-                *slot = offset as u16;
+            if offset > MAX_OFFSET {
+                continue;
+            }
+            if let Some(free) = slots(name.hash(labels)).find(|slot| self.slots[*slot] == 0) {
+                self.slots[free] = offset as u16;
             }
         }
+    }
+
+    /// Where a suffix stands in the message.
+    #[inline]
+    fn find(&self, hash: u64, lower: &[u8]) -> Option<usize> {
+        slots(hash)
+            .map(|slot| usize::from(self.slots[slot]))
+            .take_while(|offset| *offset != 0)
+            .find(|offset| self.stands_at(*offset, lower))
     }
 
     /// Whether the name at `offset` is this lower-case name.
@@ -317,7 +327,9 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// The slots of a hash, in the order in which they are tried.
 #[inline]
-fn slot(hash: u64) -> usize {
-    (hash >> 32) as usize % SLOTS
+fn slots(hash: u64) -> impl Iterator<Item = usize> {
+    let first = (hash >> 32) as usize;
+    (0..TRIES).map(move |next| (first + next) % SLOTS)
 }

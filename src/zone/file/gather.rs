@@ -27,7 +27,8 @@ pub(super) fn zone(mut read: Records) -> Result<ZoneFile, Vec<Finding>> {
     errors.extend(other_soas(&read, soa, &apex));
     let minimum = read.records[soa].rdata.last_chunk().map_or(0, |octets| u32::from_be_bytes(*octets));
     let minimum = minimum.min(super::fields::MAX_TTL);
-    let mut warnings: Vec<(Place, String)> = read.left_out.iter().map(|(rtype, found)| left_out(*rtype, *found)).collect();
+    let mut warnings: Vec<(Place, String)> =
+        read.left_out.iter().map(|(rtype, found)| left_out(*rtype, *found)).collect();
 
     let groups = Groups::of(&mut read, &apex, minimum, &mut warnings);
     for issue in check(&apex, &groups.rrsets) {
@@ -66,12 +67,13 @@ fn other_soas(read: &Records, first: usize, apex: &Name) -> Vec<(Place, String)>
     let wanted = canonical(Rtype::SOA, &read.records[first].rdata);
     let line = read.records[first].place.line;
     let soas = read.records.iter().filter(|record| record.rtype == Rtype::SOA);
-    let other = soas.filter(|record| {
-        read.owners[record.owner as usize] != *apex || canonical(Rtype::SOA, &record.rdata) != wanted
-    });
+    let other = soas
+        .filter(|record| read.owners[record.owner as usize] != *apex || canonical(Rtype::SOA, &record.rdata) != wanted);
     other
         .take(MAX_ERRORS)
-        .map(|record| (record.place, format!("this is another SOA than the one in line {line}; expected one in a zone")))
+        .map(|record| {
+            (record.place, format!("this is another SOA than the one in line {line}; expected one in a zone"))
+        })
         .collect()
 }
 
@@ -101,7 +103,8 @@ impl Groups {
         });
         // Stable, so that of an RRset the first record comes first.
         records.sort_by_key(|record| (ranks[record.owner as usize], record.rtype));
-        let mut groups = Groups { rrsets: Vec::with_capacity(records.len()), places: Vec::with_capacity(records.len()) };
+        let mut groups =
+            Groups { rrsets: Vec::with_capacity(records.len()), places: Vec::with_capacity(records.len()) };
         let mut records = records.into_iter().peekable();
         while let Some(first) = records.next() {
             let rank = ranks[first.owner as usize];
@@ -114,7 +117,10 @@ impl Groups {
             }
             let name = read.owners[owner as usize].clone();
             if let Some(place) = rrset.other_ttl {
-                let text = format!("{} records of {name} have different TTLs; the lowest, {}, is taken", rrset.rtype, rrset.ttl);
+                let text = format!(
+                    "{} records of {name} have different TTLs; the lowest, {}, is taken",
+                    rrset.rtype, rrset.ttl
+                );
                 warnings.push((place, text));
             }
             groups.rrsets.push((name, RRset { rtype: rrset.rtype, ttl: rrset.ttl, records: rrset.records }));

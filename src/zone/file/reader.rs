@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::fields::{Class, class, name, rtype, seconds, shown, ttl};
 use super::generate::{MAX_GENERATED_IN_ALL, Range, substitute};
 use super::include::{Include, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES};
-use super::lines::{Beginning, Field, Fault, Line, Lines};
+use super::lines::{Beginning, Fault, Field, Line, Lines};
 use super::{Finding, MAX_ERRORS, data};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -165,9 +165,11 @@ impl Reader<'_> {
             LastOwner::At(owner) => Some(owner),
             LastOwner::Faulty => None,
             LastOwner::None => {
-                return Err("the first record has no name; expected a name, or `@` for the zone itself, at the beginning \
+                return Err(
+                    "the first record has no name; expected a name, or `@` for the zone itself, at the beginning \
                             of the line"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
         };
         if rtype.is_meta() {
@@ -271,7 +273,9 @@ impl Reader<'_> {
         let range = Range::parse(range)?;
         self.generated += range.count;
         if self.generated > MAX_GENERATED_IN_ALL {
-            return Err(format!("all $GENERATE together make too many records; expected at most {MAX_GENERATED_IN_ALL}"));
+            return Err(format!(
+                "all $GENERATE together make too many records; expected at most {MAX_GENERATED_IN_ALL}"
+            ));
         }
         let mut text = Vec::new();
         let mut fields = Vec::new();
@@ -284,7 +288,8 @@ impl Reader<'_> {
             match Lines::of(&text).next(&text, &mut fields) {
                 Some(Ok(_)) => {
                     let made = Line { number: line.number, beginning: Beginning::Field };
-                    self.record(scope, made, &text, &fields).map_err(|error| format!("$GENERATE for {number}: {error}"))?;
+                    self.record(scope, made, &text, &fields)
+                        .map_err(|error| format!("$GENERATE for {number}: {error}"))?;
                 }
                 Some(Err(fault)) => return Err(format!("$GENERATE for {number}: {}", fault.text)),
                 None => return Err("$GENERATE makes no records".to_owned()),
