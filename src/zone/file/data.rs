@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::fields::{is_absolute, name, push_plain_name, seconds, shown};
+use super::fields::{has_quotes, is_absolute, name, push_plain_name, seconds, shown};
 use super::lines::Field;
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -17,7 +17,9 @@ pub(super) fn read(rtype: Rtype, text: &[u8], fields: &[Field], origin: Option<&
     let joined = join(rtype, text, fields)?;
     rdata_from_text(rtype, &joined, origin).map_err(|reason| {
         let given = if joined.is_empty() { "nothing".to_owned() } else { format!("`{}`", shown(joined.as_bytes())) };
-        format!("the data of this {rtype} record is wrong ({reason}); expected {}, not {given}", form(rtype))
+        // What the library expected is said better by the form of the whole.
+        let reason = if reason.starts_with("expected ") { String::new() } else { format!(" ({reason})") };
+        format!("the data of this {rtype} record is wrong{reason}; expected {}, not {given}", form(rtype))
     })
 }
 
@@ -64,7 +66,7 @@ fn join(rtype: Rtype, text: &[u8], fields: &[Field]) -> Result<String, String> {
             out.push(' ');
         }
         let field = field.of(text);
-        if has_names && !field.is_ascii() && !field.contains(&b'"') {
+        if has_names && !field.is_ascii() && !has_quotes(field) {
             out.push_str(&ascii_name(field)?);
             continue;
         }

@@ -7,6 +7,7 @@ mod generate;
 mod include;
 mod lines;
 mod reader;
+mod write;
 
 use std::fmt;
 
@@ -14,6 +15,7 @@ use super::node::RRset;
 use crate::wire::name::Name;
 
 pub use include::{Include, Included, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES, NoInclude};
+pub use write::{AliasForm, WriteOptions, write};
 
 /// Most errors that a reading reports (answers.md F5).
 pub const MAX_ERRORS: usize = 100;
