@@ -101,10 +101,8 @@ impl fmt::Display for Issue {
                 if *other == Rtype::SOA { f.write_str(" (at the apex of a zone use ALIAS)") } else { Ok(()) }
             }
             Fault::AliasBeside(other) => {
-                write!(
-                    f,
-                    "{name} has an ALIAS beside {other}; expected the one or the other, since ALIAS gives addresses"
-                )
+                let wanted = "expected the one or the other, since ALIAS gives addresses";
+                write!(f, "{name} has an ALIAS beside {other}; {wanted}")
             }
             Fault::TooManyRecords(count) => {
                 write!(f, "{name} has {count} {rtype} records; expected at most {MAX_RECORDS}")

@@ -162,6 +162,11 @@ fn f4_generate_makes_a_row_of_records() {
         "example.com.zone:4: $GENERATE makes 65537 records here; expected at most 65536 for one line",
         "example.com.zone:5: $GENERATE is wrong; expected range, name, type and data, as $GENERATE 1-9 host-$ A 192.0.2.$",
     ]);
+    let long = format!("$GENERATE 0-65535 h 1 TXT {}\n", "\"0123456789\" ".repeat(400));
+    assert_eq!(
+        errors(&long),
+        ["example.com.zone:3: all $GENERATE together make too much text; expected at most 268435456 octets"]
+    );
     let many = "$GENERATE 0-65535 h 1 A 192.0.2.1\n".repeat(17);
     assert_eq!(errors(&many)[0], "example.com.zone:19: all $GENERATE together make too many records; expected at most 1048576");
 }

@@ -1,5 +1,11 @@
 //! F6 to F8: what a whole zone must be.
 
+use proptest::prelude::*;
+use tenured::wire::codes::Rtype;
+use tenured::wire::hashed::HashedName;
+use tenured::wire::name::HashKey;
+use tenured::zone::check::{Fault, check};
+use tenured::zone::content::{Lookup, Zone};
 use tenured::zone::file::MAX_WARNINGS;
 
 use super::{HEAD, added, errors, lines, records, try_read, warnings};
@@ -129,4 +135,38 @@ fn warnings_have_a_limit() {
     let found = warnings(&text);
     assert_eq!(found.len(), MAX_WARNINGS + 1);
     assert_eq!(found[MAX_WARNINGS], "example.com.zone:1002: 5 more warnings are not shown");
+}
+
+proptest! {
+    /// The check calls occluded what no lookup gives, and nothing else.
+    #[test]
+    fn what_is_called_occluded_is_what_lookups_do_not_find(lines in prop::collection::vec(
+        (prop::sample::select(vec!["", "a.", "b.", "*.", "a.a.", "b.a.", "*.a.", "a.b.", "a.b.a.", "a.*."]),
+         prop::sample::select(vec!["NS ns.example.net.", "NS ns.a", "NS b.a", "DNAME t.example.", "A 192.0.2.1", "TXT x", "DS 1 8 2 aa"])),
+        0..12)) {
+        let text: String = lines.iter().map(|(owner, data)| format!("{owner}example.com. 300 {data}\n")).collect();
+        let Ok(file) = try_read(format!("{HEAD}{text}").as_bytes()) else { return Ok(()) };
+        let key = HashKey::new(1, 2);
+        let mut zone = Zone::new(file.origin.clone(), key, 0);
+        for group in file.rrsets.chunk_by(|left, right| left.0 == right.0) {
+            let rrsets: Vec<_> = group.iter().map(|(_, rrset)| rrset.clone()).collect();
+            zone.set(&group[0].0, &rrsets);
+        }
+        let issues = check(&file.origin, &file.rrsets);
+        for (at, (name, rrset)) in file.rrsets.iter().enumerate() {
+            let mut asked = HashedName::empty();
+            prop_assert!(asked.load(key, name.as_wire()));
+            let found = match zone.lookup(&asked, rrset.rtype == Rtype::DS) {
+                Lookup::Exact(_) => true,
+                Lookup::Cut(cut) => rrset.rtype == Rtype::NS && cut.name() == name.as_wire(),
+                Lookup::Dname(_) => false,
+                Lookup::Wildcard(_) | Lookup::NoName => unreachable!("the name is in the zone"),
+            };
+            let hidden = issues.iter().any(|issue| {
+                issue.rrset == Some(at) && matches!(issue.fault, Fault::Occluded(..) | Fault::DnameAtCut)
+            });
+            let may_be_glue = rrset.rtype == Rtype::A;
+            prop_assert!(found != hidden || (may_be_glue && !found), "{} {} {:?}\n{}", name, rrset.rtype, issues, text);
+        }
+    }
 }

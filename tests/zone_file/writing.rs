@@ -6,7 +6,7 @@ use tenured::wire::name::{HashKey, Name};
 use tenured::wire::rdata::canonical;
 use tenured::zone::alias::AliasRecord;
 use tenured::zone::content::Zone;
-use tenured::zone::file::{AliasForm, NoInclude, WriteOptions, ZoneFile, read, write};
+use tenured::zone::file::{AliasForm, NoInclude, WriteOptions, ZoneFile, read, write, write_file};
 use tenured::zone::node::RRset;
 
 use super::{HEAD, name, try_read};
@@ -63,8 +63,19 @@ fn the_samples_read_back_to_the_same_content() {
             let text = written(&published(&file), aliases);
             let again = read(text.as_bytes(), "x", None, &mut NoInclude).unwrap_or_else(|error| panic!("{error:#?}\n{text}"));
             assert_eq!(again, file, "{text}");
+            let mut of_file = String::new();
+            write_file(&mut of_file, &file, WriteOptions { aliases }).expect("a String takes all text");
+            assert_eq!(of_file, text);
         }
     }
+}
+
+#[test]
+fn data_that_its_printer_leaves_unescaped_is_written_as_octets() {
+    let file = try_read(format!("{HEAD}a 300 HTTPS 1 . alpn=\"\\008h3\"\n").as_bytes()).expect("a zone");
+    let text = written(&published(&file), AliasForm::Alias);
+    assert!(text.ends_with("a\tIN\tHTTPS\t\\# 11 0001000001000403086833\n"), "{text}");
+    assert_eq!(read(text.as_bytes(), "x", None, &mut NoInclude).map(|again| again.rrsets), Ok(file.rrsets));
 }
 
 /// Labels of any octets, among them those that text escapes.

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use super::lines::Lines;
+use super::{ZoneFile, data};
 use crate::wire::codes::Rtype;
 use crate::wire::name::{Name, write_presentation};
-use crate::wire::presentation::{generic_text, rdata_from_text, rdata_to_text};
+use crate::wire::presentation::{generic_text, rdata_to_text};
 use crate::wire::rdata::is_well_formed;
 use crate::zone::alias::AliasRef;
 use crate::zone::content::Zone;
-use crate::zone::node::{Node, RRsetRef};
+use crate::zone::node::{Node, RRset, RRsetRef};
 
 /// How ALIAS records are written (alias.md section 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,22 +41,45 @@ pub fn write(out: &mut impl fmt::Write, zone: &Zone, options: WriteOptions) -> f
         .collect();
     nodes.sort_by(|left, right| left.0.cmp(&right.0));
     let soa = zone.apex_node().rrset(Rtype::SOA);
-    let default_ttl = soa.map_or(3_600, |soa| soa.ttl);
-    writeln!(out, "$ORIGIN {}\n$TTL {default_ttl}", zone.apex())?;
-    let mut writer = Writer { out, apex: zone.apex(), default_ttl, options };
+    let default_ttl = soa.map_or(DEFAULT_TTL, |soa| soa.ttl);
+    let mut writer = Writer::begin(out, zone.apex(), default_ttl, options)?;
     if let Some(soa) = soa {
-        writer.rrset(zone.apex().as_wire(), soa)?;
+        writer.rrset(zone.apex().as_wire(), soa.rtype, soa.ttl, soa.records())?;
     }
     for (_, node) in nodes {
         let mut rrsets: Vec<RRsetRef<'_>> = node.rrsets().collect();
         rrsets.sort_by_key(|rrset| rrset.rtype);
         for rrset in rrsets {
             if rrset.rtype != Rtype::SOA || node.name() != zone.apex().as_wire() {
-                writer.rrset(node.name(), rrset)?;
+                writer.rrset(node.name(), rrset.rtype, rrset.ttl, rrset.records())?;
             }
         }
     }
     Ok(())
+}
+
+/// As [`write()`], of a zone that was read: all its includes and rows become one text, as an upload needs it.
+pub fn write_file(out: &mut impl fmt::Write, file: &ZoneFile, options: WriteOptions) -> fmt::Result {
+    let is_soa = |(name, rrset): &&(Name, RRset)| rrset.rtype == Rtype::SOA && *name == file.origin;
+    let soa = file.rrsets.iter().find(is_soa);
+    let default_ttl = soa.map_or(DEFAULT_TTL, |(_, rrset)| rrset.ttl);
+    let mut writer = Writer::begin(out, &file.origin, default_ttl, options)?;
+    for (name, rrset) in soa.into_iter().chain(file.rrsets.iter().filter(|one| !is_soa(one))) {
+        writer.rrset(name.as_wire(), rrset.rtype, rrset.ttl, rrset.records.iter().map(Vec::as_slice))?;
+    }
+    Ok(())
+}
+
+/// `$TTL` of a zone without SOA.
+const DEFAULT_TTL: u32 = 3_600;
+
+/// Whether the reader takes `text` for the data that it was made of.
+fn reads_back(rtype: Rtype, text: &str, rdata: &[u8]) -> bool {
+    let mut lines = Lines::of(text.as_bytes());
+    let mut fields = Vec::new();
+    lines.next(text.as_bytes(), &mut fields).is_some_and(|line| line.is_ok())
+        && data::read(rtype, text.as_bytes(), &fields, None).is_ok_and(|read| read == rdata)
+        && lines.next(text.as_bytes(), &mut fields).is_none()
 }
 
 struct Writer<'w, W> {
@@ -64,15 +89,26 @@ struct Writer<'w, W> {
     options: WriteOptions,
 }
 
-impl<W: fmt::Write> Writer<'_, W> {
-    fn rrset(&mut self, name: &[u8], rrset: RRsetRef<'_>) -> fmt::Result {
-        for rdata in rrset.records() {
+impl<'w, W: fmt::Write> Writer<'w, W> {
+    fn begin(out: &'w mut W, apex: &'w Name, default_ttl: u32, options: WriteOptions) -> Result<Self, fmt::Error> {
+        writeln!(out, "$ORIGIN {apex}\n$TTL {default_ttl}")?;
+        Ok(Writer { out, apex, default_ttl, options })
+    }
+
+    fn rrset<'r>(
+        &mut self,
+        name: &[u8],
+        rtype: Rtype,
+        ttl: u32,
+        records: impl Iterator<Item = &'r [u8]>,
+    ) -> fmt::Result {
+        for rdata in records {
             self.owner(name)?;
-            if rrset.ttl != self.default_ttl {
-                write!(self.out, "\t{}", rrset.ttl)?;
+            if ttl != self.default_ttl {
+                write!(self.out, "\t{ttl}")?;
             }
             self.out.write_str("\tIN\t")?;
-            self.data(rrset.rtype, rdata)?;
+            self.data(rtype, rdata)?;
             self.out.write_char('\n')?;
         }
         Ok(())
@@ -122,8 +158,8 @@ impl<W: fmt::Write> Writer<'_, W> {
             _ => {
                 // Printers of rarer types escape what they like: what would not read back is written as octets.
                 let text = rdata_to_text(rtype, rdata);
-                let reads_back = rdata_from_text(rtype, &text, None).is_ok_and(|read| read == rdata);
-                write!(self.out, "{rtype}\t{}", if reads_back { text } else { generic_text(rdata) })
+                let text = if reads_back(rtype, &text, rdata) { text } else { generic_text(rdata) };
+                write!(self.out, "{rtype}\t{text}")
             }
         }
     }
