@@ -4,5 +4,8 @@ pub mod alias;
 pub mod answer;
 pub mod clock;
 pub mod net;
+pub mod control;
+pub mod ledger;
+pub mod store;
 pub mod wire;
 pub mod zone;
