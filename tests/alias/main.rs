@@ -1,5 +1,6 @@
 //! ALIAS: timelines of the engine on a manual clock, what the resolver makes of scripted servers, and the two together.
 
+mod actor;
 mod timeline;
 mod timelines;
 #[path = "../support/upstream.rs"]
