@@ -375,3 +375,16 @@ fn lookups_in_flight_are_bounded_and_new_targets_go_first() {
     let next: Vec<_> = actions.iter().filter(|action| matches!(action, Action::Lookup(_))).collect();
     assert!(matches!(next[..], [Action::Lookup(lookup)] if lookup.target != first.target));
 }
+
+#[test]
+fn a_clock_that_is_set_back_leaves_no_target_unasked() {
+    let mut time = healthy(1);
+    time.now = Moment(time.now.0 - 86_400_000);
+    time.start = time.now;
+    time.asked.clear();
+    // The actor looks at the clock once a second.
+    time.pass(1_000);
+    time.pass(70_000);
+    assert!(!time.asked_since(0, Family::A).is_empty());
+    assert!(matches!(time.dig(Family::A), Served::Addresses { ttl: 15..=60, stale: false, .. }));
+}
