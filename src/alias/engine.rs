@@ -53,6 +53,8 @@ pub enum Action {
 pub struct Settings {
     /// Number of upstreams.
     pub upstreams: usize,
+    /// Most lookups in flight, [`MAX_IN_FLIGHT`] or less.
+    pub in_flight: usize,
     /// Whether internal addresses are served.
     pub internal: Internal,
     /// Where chance begins.
@@ -177,7 +179,7 @@ impl Engine {
     pub fn actions(&mut self, now: Moment, out: &mut Vec<Action>) {
         self.watch_clock(now);
         self.forget_unwanted(now);
-        while self.in_flight < MAX_IN_FLIGHT
+        while self.in_flight < self.settings.in_flight
             && let Some(&(due, slot, family)) = self.due.first()
             && due.is_reached(now)
         {
@@ -195,7 +197,7 @@ impl Engine {
 
     /// When [`Engine::actions`] has something to do next, if no event comes before.
     pub fn next_wakeup(&self) -> Option<Moment> {
-        let asks = if self.in_flight < MAX_IN_FLIGHT { self.due.first().map(|(due, _, _)| due.at()) } else { None };
+        let asks = if self.in_flight < self.settings.in_flight { self.due.first().map(|(due, _, _)| due.at()) } else { None };
         let forgets = self.forgets.first().map(|(at, _)| *at);
         [asks, forgets, self.publishes_at()].into_iter().flatten().min()
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 use tenured::alias::addresses::Internal;
-use tenured::alias::engine::{Action, Engine, Event, Settings};
+use tenured::alias::engine::{Action, Engine, Event, MAX_IN_FLIGHT, Settings};
 use tenured::alias::lookup::{Failure, Lookup, Outcome, Report, Upstream};
 use tenured::wire::name::HashKey;
 use tenured::zone::alias::{AliasState, AliasTable, Family, Moment, TargetKey};
@@ -64,7 +64,7 @@ struct World {
 impl World {
     fn new(upstreams: usize) -> World {
         World {
-            engine: Engine::new(Settings { upstreams, internal: Internal::Removed, seed: 11 }),
+            engine: Engine::new(Settings { upstreams, in_flight: MAX_IN_FLIGHT, internal: Internal::Removed, seed: 11 }),
             now: Moment(1_790_000_000_000),
             flying: Vec::new(),
             table: AliasTable::new(HashKey::new(1, 2)),

@@ -343,7 +343,7 @@ fn changes_are_published_in_batches_but_what_a_query_waits_for_at_once() {
 
 #[test]
 fn lookups_in_flight_are_bounded_and_new_targets_go_first() {
-    let settings = Settings { upstreams: 1, internal: Default::default(), seed: 1 };
+    let settings = Settings { upstreams: 1, in_flight: MAX_IN_FLIGHT, internal: Default::default(), seed: 1 };
     let mut engine = Engine::new(settings);
     let now = Moment(1_000_000);
     for number in 0..MAX_IN_FLIGHT {
