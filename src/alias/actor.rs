@@ -48,7 +48,12 @@ pub fn spawn(
     batches: mpsc::Sender<AliasBatch>,
 ) -> (AliasHandle, JoinHandle<()>) {
     let (handle, hints, requests) = AliasHandle::new();
-    let settings = Settings { upstreams: resolver.upstreams(), internal: setup.internal, seed: setup.seed };
+    let settings = Settings {
+        upstreams: resolver.upstreams(),
+        in_flight: resolver.at_once(),
+        internal: setup.internal,
+        seed: setup.seed,
+    };
     let seen = Arc::new(Snapshot::new(setup.published.load().key()));
     let actor = Actor {
         engine: Engine::new(settings),
