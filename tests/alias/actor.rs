@@ -180,6 +180,23 @@ async fn hints_beyond_the_queue_are_dropped_and_counted() {
 }
 
 #[tokio::test]
+async fn questions_are_answered_while_the_controller_is_busy() {
+    let upstream = Upstream::start().await;
+    let controller = Controller::start(&upstream);
+    // More batches than fit between the two, since each hint of a target never asked settles a Pending entry.
+    for number in 0..200 {
+        controller.handle.hint(&target(&format!("host-{number}.proxy.test.")));
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+    }
+    while controller.batches.len() < 16 {
+        tokio::task::yield_now().await;
+    }
+    assert!(controller.handle.status().await.is_ok());
+}
+
+#[tokio::test]
 async fn the_actor_ends_with_the_controller() {
     let upstream = healthy().await;
     let Controller { revisions, batches, handle, task, .. } = Controller::start(&upstream);
