@@ -1,6 +1,7 @@
 //! tenured: an authoritative DNS server in which every record has an owner.
 
 pub mod alias;
+pub mod answer;
 pub mod api;
 pub mod app;
 pub mod cli;
@@ -8,6 +9,7 @@ pub mod clock;
 pub mod config;
 pub mod control;
 pub mod ledger;
+pub mod net;
 pub mod store;
 pub mod wire;
 pub mod zone;

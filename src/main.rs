@@ -1,4 +1,4 @@
-//! The program `tenured`.
+//! The program `tenured`: hands over to the command line.
 
 fn main() -> std::process::ExitCode {
     tenured::cli::main()

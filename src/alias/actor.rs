@@ -48,7 +48,12 @@ pub fn spawn(
     batches: mpsc::Sender<AliasBatch>,
 ) -> (AliasHandle, JoinHandle<()>) {
     let (handle, hints, requests) = AliasHandle::new();
-    let settings = Settings { upstreams: resolver.upstreams(), internal: setup.internal, seed: setup.seed };
+    let settings = Settings {
+        upstreams: resolver.upstreams(),
+        in_flight: resolver.at_once(),
+        internal: setup.internal,
+        seed: setup.seed,
+    };
     let seen = Arc::new(Snapshot::new(setup.published.load().key()));
     let actor = Actor {
         engine: Engine::new(settings),
@@ -106,11 +111,10 @@ impl<R: Resolve> Actor<R> {
         for action in actions {
             match action {
                 Action::Lookup(lookup) => self.begin(lookup),
-                Action::Publish(batch) => {
-                    if self.batches.send(batch).await.is_err() {
-                        return Next::End;
-                    }
-                }
+                Action::Publish(batch) => match self.hand_over(batch).await {
+                    Next::Go => {}
+                    Next::End => return Next::End,
+                },
             }
         }
         let sleep = tokio::time::sleep(self.sleeps_for());
@@ -137,6 +141,20 @@ impl<R: Resolve> Actor<R> {
             () = sleep => {}
         }
         Next::Go
+    }
+
+    /// Hands a batch to the controller. While that is busy questions are answered: its own may be among them.
+    async fn hand_over(&mut self, batch: AliasBatch) -> Next {
+        loop {
+            tokio::select! {
+                room = self.batches.clone().reserve_owned() => {
+                    let Ok(room) = room else { return Next::End };
+                    room.send(batch);
+                    return Next::Go;
+                }
+                Some(request) = self.requests.recv() => self.answer(request),
+            }
+        }
     }
 
     fn sleeps_for(&self) -> Duration {

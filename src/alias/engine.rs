@@ -17,6 +17,10 @@ pub const MAX_HINTED: usize = 16_384;
 pub const SAME_ENTRY_APART: u64 = 2_000;
 /// Shortest time between two batches, in milliseconds, unless one settles a Pending entry.
 pub const BATCHES_APART: u64 = 50;
+/// By how much the clock must go back, in milliseconds, for all targets to be asked anew.
+pub const CLOCK_SET_BACK: u64 = 10_000;
+/// Within how many milliseconds they then are.
+const ASKED_ANEW_WITHIN: u64 = 60_000;
 /// After how many seconds without ALIAS a target is forgotten.
 pub const FORGET_AFTER: u32 = 60;
 
@@ -49,6 +53,8 @@ pub enum Action {
 pub struct Settings {
     /// Number of upstreams.
     pub upstreams: usize,
+    /// Most lookups in flight, [`MAX_IN_FLIGHT`] or less.
+    pub in_flight: usize,
     /// Whether internal addresses are served.
     pub internal: Internal,
     /// Where chance begins.
@@ -109,6 +115,8 @@ pub struct Engine {
     removed: Vec<TargetKey>,
     settled_pending: bool,
     published: Option<Moment>,
+    /// The latest time seen.
+    latest: Moment,
 }
 
 #[derive(Debug)]
@@ -150,6 +158,7 @@ impl Engine {
             removed: Vec::new(),
             settled_pending: false,
             published: None,
+            latest: Moment(0),
         }
     }
 
@@ -168,8 +177,9 @@ impl Engine {
 
     /// What is to be done by now, put behind what `out` has: lookups, then a batch.
     pub fn actions(&mut self, now: Moment, out: &mut Vec<Action>) {
+        self.watch_clock(now);
         self.forget_unwanted(now);
-        while self.in_flight < MAX_IN_FLIGHT
+        while self.in_flight < self.settings.in_flight
             && let Some(&(due, slot, family)) = self.due.first()
             && due.is_reached(now)
         {
@@ -187,7 +197,7 @@ impl Engine {
 
     /// When [`Engine::actions`] has something to do next, if no event comes before.
     pub fn next_wakeup(&self) -> Option<Moment> {
-        let asks = if self.in_flight < MAX_IN_FLIGHT { self.due.first().map(|(due, _, _)| due.at()) } else { None };
+        let asks = if self.in_flight < self.settings.in_flight { self.due.first().map(|(due, _, _)| due.at()) } else { None };
         let forgets = self.forgets.first().map(|(at, _)| *at);
         [asks, forgets, self.publishes_at()].into_iter().flatten().min()
     }
@@ -355,7 +365,11 @@ impl Engine {
             (Other::Soon, Some(asked)) => now.max(Moment(asked.0.saturating_add(SAME_ENTRY_APART))),
             (Other::Soon, None) | (Other::AtOnce | Other::Left, _) => now,
         };
-        if probe.due.is_none_or(|due| due.at() > when) {
+        self.bring_forward_to(slot, family, when);
+    }
+
+    fn bring_forward_to(&mut self, slot: u32, family: Family, when: Moment) {
+        if self.slot(slot).probes[at(family)].due.is_none_or(|due| due.at() > when) {
             self.schedule(slot, family, Some(Due::Refresh(when)));
         }
     }
@@ -430,6 +444,25 @@ impl Engine {
             }
             self.changed.remove(&slot);
             self.free.push(slot);
+        }
+    }
+
+    /// If the clock was set back, what is due by the old time would be so much too late.
+    fn watch_clock(&mut self, now: Moment) {
+        if now.0.saturating_add(CLOCK_SET_BACK) >= self.latest.0 {
+            self.latest = self.latest.max(now);
+            return;
+        }
+        self.latest = now;
+        self.published = None;
+        let waiting: Vec<(u32, Family)> = self.due.iter().map(|(_, slot, family)| (*slot, *family)).collect();
+        for (slot, family) in waiting {
+            let when = Moment(now.0.saturating_add(self.random(ASKED_ANEW_WITHIN)));
+            self.bring_forward_to(slot, family, when);
+        }
+        let forgets: Vec<u32> = self.forgets.iter().map(|(_, slot)| *slot).collect();
+        for slot in forgets {
+            self.forget_at(slot, Some(now.plus_seconds(FORGET_AFTER)));
         }
     }
 

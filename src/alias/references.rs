@@ -35,6 +35,9 @@ pub struct References {
     stale: Stale,
 }
 
+/// What was there, and what is.
+type Change<'a, T> = (Option<&'a T>, Option<&'a T>);
+
 /// Whether the records of `inside` have been walked since hosted zones changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stale {
@@ -59,7 +62,7 @@ impl References {
     /// Goes from one Snapshot to the next. Records that are new or changed are walked; those whose target lies in a
     /// hosted zone wait for [`References::walk_inside`]. What came and went is put behind `events`.
     pub fn advance(&mut self, old: &Snapshot, new: &Snapshot, events: &mut Vec<Event>) {
-        let mut zones: Vec<(Option<&Arc<Zone>>, Option<&Arc<Zone>>)> = Vec::new();
+        let mut zones: Vec<Change<'_, Arc<Zone>>> = Vec::new();
         Table::difference(
             old.zone_table(),
             new.zone_table(),
@@ -128,7 +131,7 @@ impl References {
     fn advance_zone(&mut self, new: &Snapshot, left: Option<&Zone>, right: Option<&Zone>, events: &mut Vec<Event>) {
         let Some(apex) = left.or(right).map(Zone::apex) else { return };
         let none = Table::default();
-        let mut changes: Vec<(Option<&Node>, Option<&Node>)> = Vec::new();
+        let mut changes: Vec<Change<'_, Node>> = Vec::new();
         Table::difference(
             left.map_or(&none, Zone::aliases),
             right.map_or(&none, Zone::aliases),
@@ -177,6 +180,9 @@ impl References {
             self.inside.insert(record.clone());
         } else {
             self.inside.remove(record);
+        }
+        if self.records.get(record).is_some_and(|one| one.targets == targets && one.node.is_same(node)) {
+            return;
         }
         let next = Record { node: node.clone(), targets: targets.clone() };
         let before = self.records.insert(record.clone(), next).map(|one| one.targets).unwrap_or_default();

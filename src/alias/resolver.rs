@@ -20,6 +20,7 @@ use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use super::engine::MAX_IN_FLIGHT;
 use super::lookup::{Ask, Failure, Outcome, Upstream};
 use super::servers::{MAX_UPSTREAMS, Servers};
 use crate::zone::alias::{Family, MAX_STEPS, TargetKey};
@@ -37,6 +38,11 @@ const UDP_SIZE: u16 = 1_232;
 pub trait Resolve: Send + Sync + 'static {
     /// How many upstreams there are.
     fn upstreams(&self) -> usize;
+
+    /// How many lookups may be made at once.
+    fn at_once(&self) -> usize {
+        MAX_IN_FLIGHT
+    }
 
     /// Asks for a family of a target; gives back who answered, or failed last, and what came of it. It ends by itself
     /// within seconds.
@@ -70,6 +76,7 @@ pub struct Upstreams {
     addresses: Vec<SocketAddr>,
     servers: Mutex<Servers>,
     began: Instant,
+    at_once: usize,
 }
 
 impl std::fmt::Debug for Upstreams {
@@ -88,6 +95,7 @@ impl Upstreams {
             servers: Mutex::new(Servers::new(addresses.len())),
             addresses,
             began: Instant::now(),
+            at_once: lookups_that_files_admit(std::fs::read_to_string("/proc/self/limits").ok().as_deref()),
         })
     }
 
@@ -108,6 +116,10 @@ impl Resolve for Upstreams {
         self.resolvers.len()
     }
 
+    fn at_once(&self) -> usize {
+        self.at_once
+    }
+
     async fn lookup(&self, target: &TargetKey, family: Family, ask: Ask) -> (Option<Upstream>, Outcome) {
         let Ok(name) = Name::from_labels(target.0.labels()) else {
             return (None, Outcome::Failed(Failure::ServFail));
@@ -117,6 +129,7 @@ impl Resolve for Upstreams {
         let deadline = Instant::now() + LOOKUP;
         // Dropping the set ends the tries that are still on their way.
         let mut tries: JoinSet<(Upstream, Duration, Outcome)> = JoinSet::new();
+        let mut running: Vec<(Upstream, Instant)> = Vec::new();
         let mut hedge = Instant::now();
         loop {
             if tries.is_empty() && waiting.is_empty() {
@@ -129,6 +142,7 @@ impl Resolve for Upstreams {
                 biased;
                 Some(done) = tries.join_next() => {
                     let Ok((upstream, took, outcome)) = done else { continue };
+                    running.retain(|(one, _)| *one != upstream);
                     match &outcome {
                         Outcome::Failed(Failure::Timeout) => {
                             self.servers(|servers, now| servers.failed(upstream, now));
@@ -146,7 +160,12 @@ impl Resolve for Upstreams {
                         | Outcome::NameError { .. }
                         | Outcome::Loop
                         | Outcome::ChainTooLong => {
-                            self.servers(|servers, _| servers.answered(upstream, took));
+                            self.servers(|servers, _| {
+                                servers.answered(upstream, took);
+                                for (overtaken, since) in &running {
+                                    servers.overtaken(*overtaken, since.elapsed());
+                                }
+                            });
                             return (Some(upstream), outcome);
                         }
                     }
@@ -164,6 +183,7 @@ impl Resolve for Upstreams {
                         && let Some(resolver) = self.resolvers.get(usize::from(upstream.0))
                     {
                         let (resolver, name) = (resolver.clone(), name.clone());
+                        running.push((upstream, Instant::now()));
                         tries.spawn(async move {
                             let began = Instant::now();
                             let outcome = ask_one(&resolver, name, family).await;
@@ -175,6 +195,16 @@ impl Resolve for Upstreams {
             }
         }
     }
+}
+
+/// How many lookups a quarter of the files admits that the process may open, since each has a socket, or two with its
+/// hedge, and clients' connections need theirs. `limits` is the text of Linux's `/proc/self/limits`.
+fn lookups_that_files_admit(limits: Option<&str>) -> usize {
+    let soft = limits
+        .and_then(|text| text.lines().find_map(|line| line.strip_prefix("Max open files")))
+        .and_then(|values| values.split_whitespace().next())
+        .and_then(|soft| soft.parse::<usize>().ok());
+    soft.map_or(MAX_IN_FLIGHT, |soft| (soft / 4).clamp(1, MAX_IN_FLIGHT))
 }
 
 /// A resolver of one server.
@@ -372,6 +402,10 @@ impl<R: Resolve> Resolve for Arc<R> {
         R::upstreams(self)
     }
 
+    fn at_once(&self) -> usize {
+        R::at_once(self)
+    }
+
     fn lookup(
         &self,
         target: &TargetKey,
@@ -405,5 +439,14 @@ mod tests {
         }
         let servers = ["192.0.2.53:53", "127.0.0.1:53", "192.0.2.53:53", "[2001:db8::53]:53"].map(at);
         assert_eq!(without_own(servers.into_iter(), &own), [at("192.0.2.53:53"), at("[2001:db8::53]:53")]);
+    }
+
+    #[test]
+    fn lookups_keep_to_a_quarter_of_the_files() {
+        let limits = |soft: &str| format!("Limit  Soft Limit  Hard Limit  Units\nMax open files   {soft}   65536   files\n");
+        assert_eq!(lookups_that_files_admit(Some(&limits("1024"))), 256);
+        assert_eq!(lookups_that_files_admit(Some(&limits("65536"))), MAX_IN_FLIGHT);
+        assert_eq!(lookups_that_files_admit(Some(&limits("unlimited"))), MAX_IN_FLIGHT);
+        assert_eq!(lookups_that_files_admit(None), MAX_IN_FLIGHT);
     }
 }

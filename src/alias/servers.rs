@@ -59,6 +59,13 @@ impl Servers {
         (smoothed * 2).max(LEAST_HEDGE)
     }
 
+    /// A server had not answered when another one did: it takes at least so long.
+    pub(super) fn overtaken(&mut self, upstream: Upstream, waited: Duration) {
+        if let Some(server) = self.0.get_mut(usize::from(upstream.0)) {
+            server.smoothed = Some(server.smoothed.map_or(waited, |before| before.max(before * 7 / 8 + waited / 8)));
+        }
+    }
+
     /// A server answered, whatever it said.
     pub(super) fn answered(&mut self, upstream: Upstream, took: Duration) {
         if let Some(server) = self.0.get_mut(usize::from(upstream.0)) {
@@ -104,6 +111,19 @@ mod tests {
         servers.answered(Upstream(1), seconds(4));
         assert_eq!(order(&mut servers, Ask::Any, 0), [2, 0, 1]);
         assert_eq!(servers.hedge_after(Upstream(1)), Duration::from_micros(1_035_000));
+    }
+
+    #[test]
+    fn a_server_that_was_overtaken_goes_behind_the_one_that_answered() {
+        let mut servers = Servers::new(2);
+        for upstream in [0, 1] {
+            servers.answered(Upstream(upstream), Duration::from_millis(10));
+        }
+        servers.overtaken(Upstream(0), Duration::from_millis(310));
+        servers.answered(Upstream(1), Duration::from_millis(11));
+        assert_eq!(order(&mut servers, Ask::Any, 0), [1, 0]);
+        servers.overtaken(Upstream(1), Duration::from_millis(1));
+        assert_eq!(order(&mut servers, Ask::Any, 0), [1, 0], "waiting a moment tells nothing");
     }
 
     #[test]

@@ -101,7 +101,8 @@ impl fmt::Display for Issue {
                 if *other == Rtype::SOA { f.write_str(" (at the apex of a zone use ALIAS)") } else { Ok(()) }
             }
             Fault::AliasBeside(other) => {
-                write!(f, "{name} has an ALIAS beside {other}; expected the one or the other, since ALIAS gives addresses")
+                let wanted = "expected the one or the other, since ALIAS gives addresses";
+                write!(f, "{name} has an ALIAS beside {other}; {wanted}")
             }
             Fault::TooManyRecords(count) => {
                 write!(f, "{name} has {count} {rtype} records; expected at most {MAX_RECORDS}")
@@ -114,7 +115,9 @@ impl fmt::Display for Issue {
             }
             Fault::NoNs => write!(f, "{name} has no NS; expected the name servers at the apex of the zone"),
             Fault::AtWildcard => write!(f, "{name} is a wildcard and has {rtype}, which resolvers read differently"),
-            Fault::DnameAtCut => write!(f, "{name} has a DNAME and is a zone cut: the cut wins, the DNAME is not served"),
+            Fault::DnameAtCut => {
+                write!(f, "{name} has a DNAME and is a zone cut: the cut wins, the DNAME is not served")
+            }
             Fault::Occluded(cover, above) => {
                 let what = match cover {
                     Cover::Cut => "is at or below the zone cut",

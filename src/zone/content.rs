@@ -132,6 +132,12 @@ impl Zone {
         self.get(self.key.hash(name.as_wire()), name.as_wire())
     }
 
+    /// The node of a name, even if a zone cut or a DNAME above hides it: for glue.
+    #[inline]
+    pub fn occluded(&self, name: &HashedName) -> Option<&Node> {
+        self.get_suffix(name, name.labels())
+    }
+
     /// The node at the apex.
     pub fn apex_node(&self) -> &Node {
         self.node(&self.apex).expect("a zone has a node at its apex")

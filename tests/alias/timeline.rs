@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenured::alias::addresses::Internal;
-use tenured::alias::engine::{Action, Engine, Event, Settings};
+use tenured::alias::engine::{Action, Engine, Event, MAX_IN_FLIGHT, Settings};
 use tenured::alias::lookup::{Ask, Failure, Lookup, Outcome, Report, Upstream};
 use tenured::wire::name::{HashKey, Name};
 use tenured::zone::alias::{AliasEntry, AliasState, AliasTable, Family, FamilyAnswer, Moment, TargetKey};
@@ -30,7 +30,12 @@ pub(crate) struct Timeline {
 impl Timeline {
     pub(crate) fn new(upstreams: u8) -> Timeline {
         let start = Moment(1_790_000_000_000);
-        let settings = Settings { upstreams: usize::from(upstreams), internal: Internal::Removed, seed: 7 };
+        let settings = Settings {
+            upstreams: usize::from(upstreams),
+            in_flight: MAX_IN_FLIGHT,
+            internal: Internal::Removed,
+            seed: 7,
+        };
         Timeline {
             engine: Engine::new(settings),
             start,

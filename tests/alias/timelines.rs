@@ -343,7 +343,7 @@ fn changes_are_published_in_batches_but_what_a_query_waits_for_at_once() {
 
 #[test]
 fn lookups_in_flight_are_bounded_and_new_targets_go_first() {
-    let settings = Settings { upstreams: 1, internal: Default::default(), seed: 1 };
+    let settings = Settings { upstreams: 1, in_flight: MAX_IN_FLIGHT, internal: Default::default(), seed: 1 };
     let mut engine = Engine::new(settings);
     let now = Moment(1_000_000);
     for number in 0..MAX_IN_FLIGHT {
@@ -374,4 +374,17 @@ fn lookups_in_flight_are_bounded_and_new_targets_go_first() {
     engine.actions(later, &mut actions);
     let next: Vec<_> = actions.iter().filter(|action| matches!(action, Action::Lookup(_))).collect();
     assert!(matches!(next[..], [Action::Lookup(lookup)] if lookup.target != first.target));
+}
+
+#[test]
+fn a_clock_that_is_set_back_leaves_no_target_unasked() {
+    let mut time = healthy(1);
+    time.now = Moment(time.now.0 - 86_400_000);
+    time.start = time.now;
+    time.asked.clear();
+    // The actor looks at the clock once a second.
+    time.pass(1_000);
+    time.pass(70_000);
+    assert!(!time.asked_since(0, Family::A).is_empty());
+    assert!(matches!(time.dig(Family::A), Served::Addresses { ttl: 15..=60, stale: false, .. }));
 }

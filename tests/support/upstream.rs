@@ -1,5 +1,8 @@
 //! A resolver on loopback that says what a test tells it, over UDP and TCP on one port.
 
+// Each test program that takes this file in needs a part of it.
+#![allow(dead_code)]
+
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -19,6 +22,8 @@ pub(crate) const AAAA: u16 = 28;
 pub(crate) enum Say {
     /// NOERROR with these records in the answer section: owner, TTL, value.
     Records(Vec<(&'static str, u32, Value)>),
+    /// These records in the answer section, and those in the additional section.
+    Beside(Vec<(&'static str, u32, Value)>, Vec<(&'static str, u32, Value)>),
     /// NOERROR without records, and an SOA of so many seconds if there is one.
     NoData(Option<u32>),
     /// NXDOMAIN behind these records, and an SOA of so many seconds if there is one.
@@ -189,13 +194,19 @@ async fn replies(query: &Query, say: Say, transport: Transport) -> Vec<Vec<u8>> 
             other_question[13] = b'#';
             vec![other_id, plain(&Query(other_question), &forged), plain(query, &say)]
         }
-        (say @ (Say::Records(_) | Say::NoData(_) | Say::NameError(..) | Say::Code(_)), _) => vec![plain(query, &say)],
+        (say @ (Say::Records(_) | Say::Beside(..) | Say::NoData(_) | Say::NameError(..) | Say::Code(_)), _) => vec![plain(query, &say)],
     }
 }
 
 fn plain(query: &Query, say: &Say) -> Vec<u8> {
     match say {
         Say::Records(records) => message(query, 0, false, records, None),
+        Say::Beside(records, additional) => {
+            let mut out = message(query, 0, false, records, None);
+            out[10..12].copy_from_slice(&(additional.len() as u16).to_be_bytes());
+            push_records(&mut out, additional);
+            out
+        }
         Say::NoData(soa) => message(query, 0, false, &[], *soa),
         Say::NameError(records, soa) => message(query, 3, false, records, *soa),
         Say::Code(code) => message(query, *code, false, &[], None),
@@ -210,16 +221,7 @@ fn message(query: &Query, code: u8, truncated: bool, records: &[(&str, u32, Valu
     out[6..8].copy_from_slice(&(records.len() as u16).to_be_bytes());
     out[8..10].copy_from_slice(&u16::from(soa.is_some()).to_be_bytes());
     out[10..12].copy_from_slice(&[0, 0]);
-    for (owner, ttl, value) in records {
-        let (rtype, data) = match value {
-            Value::Address(text) => match text.parse::<IpAddr>().expect("an address") {
-                IpAddr::V4(address) => (A, address.octets().to_vec()),
-                IpAddr::V6(address) => (AAAA, address.octets().to_vec()),
-            },
-            Value::Cname(target) => (CNAME, Name::parse(target).expect("a name").as_wire().to_vec()),
-        };
-        push_record(&mut out, owner, *ttl, rtype, &data);
-    }
+    push_records(&mut out, records);
     if let Some(seconds) = soa {
         let mut data = b"\x02ns\0\x04host\0".to_vec();
         for number in [1, 2, 3, 4, seconds] {
@@ -228,6 +230,19 @@ fn message(query: &Query, code: u8, truncated: bool, records: &[(&str, u32, Valu
         push_record(&mut out, "test.", seconds, 6, &data);
     }
     out
+}
+
+fn push_records(out: &mut Vec<u8>, records: &[(&str, u32, Value)]) {
+    for (owner, ttl, value) in records {
+        let (rtype, data) = match value {
+            Value::Address(text) => match text.parse::<IpAddr>().expect("an address") {
+                IpAddr::V4(address) => (A, address.octets().to_vec()),
+                IpAddr::V6(address) => (AAAA, address.octets().to_vec()),
+            },
+            Value::Cname(target) => (CNAME, Name::parse(target).expect("a name").as_wire().to_vec()),
+        };
+        push_record(out, owner, *ttl, rtype, &data);
+    }
 }
 
 fn push_record(out: &mut Vec<u8>, owner: &str, ttl: u32, rtype: u16, data: &[u8]) {

@@ -70,6 +70,14 @@ fn the_samples_read_back_to_the_same_content() {
     }
 }
 
+#[test]
+fn data_that_its_printer_leaves_unescaped_is_written_as_octets() {
+    let file = try_read(format!("{HEAD}a 300 HTTPS 1 . alpn=\"\\008h3\"\n").as_bytes()).expect("a zone");
+    let text = written(&published(&file), AliasForm::Alias);
+    assert!(text.ends_with("a\tIN\tHTTPS\t\\# 11 0001000001000403086833\n"), "{text}");
+    assert_eq!(read(text.as_bytes(), "x", None, &mut NoInclude).map(|again| again.rrsets), Ok(file.rrsets));
+}
+
 /// Labels of any octets, among them those that text escapes.
 fn label() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![

@@ -88,7 +88,10 @@ fn join(rtype: Rtype, text: &[u8], fields: &[Field]) -> Result<String, String> {
             match octet {
                 0x20..0x7f => out.push(char::from(octet)),
                 // A backslash before such an octet would escape the one of its escaped form.
-                _ if escaped => return Err(format!("`{}` has a backslash before an octet that needs none", shown(field))),
+                _ if escaped => {
+                    let wanted = "expected the form \\DDD, or the octet alone";
+                    return Err(format!("`{}` has a backslash before an octet above ASCII; {wanted}", shown(field)));
+                }
                 _ => out.push_str(&format!("\\{octet:03}")),
             }
             escaped = octet == b'\\' && !escaped;

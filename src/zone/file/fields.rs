@@ -98,9 +98,9 @@ pub(super) fn rtype(field: &[u8]) -> Result<Rtype, String> {
     };
     match known {
         Some(rtype) => Ok(rtype),
-        None => String::from_utf8_lossy(field).parse().map_err(|_| {
-            format!("`{}` is not a record type; expected one as A, MX, ALIAS or TYPE65280", shown(field))
-        }),
+        None => String::from_utf8_lossy(field)
+            .parse()
+            .map_err(|_| format!("`{}` is not a record type; expected one as A, MX, ALIAS or TYPE65280", shown(field))),
     }
 }
 

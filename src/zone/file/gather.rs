@@ -28,7 +28,7 @@ pub(super) fn zone(mut read: Records) -> Result<ZoneFile, Vec<Finding>> {
     let minimum = read.records[soa].rdata.last_chunk().map_or(0, |octets| u32::from_be_bytes(*octets));
     let minimum = minimum.min(super::fields::MAX_TTL);
     let mut unsaid = 0;
-    let mut warnings: Vec<(Place, String)> = read.left_out.iter().map(|(rtype, found)| left_out(*rtype, *found)).collect();
+    let mut warnings: Vec<_> = read.left_out.iter().map(|(rtype, found)| left_out(*rtype, *found)).collect();
 
     let groups = Groups::of(&mut read, &apex, minimum, &mut warnings, &mut unsaid);
     for issue in check(&apex, &groups.rrsets) {
@@ -70,10 +70,8 @@ fn other_soas(read: &Records, first: usize, apex: &Name) -> Vec<(Place, String)>
     let other = soas.filter(|record| {
         read.owners[record.owner as usize] != *apex || canonical(Rtype::SOA, &record.rdata) != wanted
     });
-    other
-        .take(MAX_ERRORS)
-        .map(|record| (record.place, format!("this is another SOA than the one in line {line}; expected one in a zone")))
-        .collect()
+    let text = format!("this is another SOA than the one in line {line}; expected one in a zone");
+    other.take(MAX_ERRORS).map(|record| (record.place, text.clone())).collect()
 }
 
 fn left_out(rtype: Rtype, (count, place): (u64, Place)) -> (Place, String) {
@@ -111,7 +109,8 @@ impl Groups {
         });
         // Stable, so that of an RRset the first record comes first.
         records.sort_by_key(|record| (ranks[record.owner as usize], record.rtype));
-        let mut groups = Groups { rrsets: Vec::with_capacity(records.len()), places: Vec::with_capacity(records.len()) };
+        let (rrsets, places) = (Vec::with_capacity(records.len()), Vec::with_capacity(records.len()));
+        let mut groups = Groups { rrsets, places };
         let mut records = records.into_iter().peekable();
         while let Some(first) = records.next() {
             let rank = ranks[first.owner as usize];
@@ -124,7 +123,8 @@ impl Groups {
             }
             let name = read.owners[owner as usize].clone();
             if let Some(place) = rrset.other_ttl {
-                let text = format!("{} records of {name} have different TTLs; the lowest, {}, is taken", rrset.rtype, rrset.ttl);
+                let Building { rtype, ttl, .. } = rrset;
+                let text = format!("{rtype} records of {name} have different TTLs; the lowest, {ttl}, is taken");
                 warnings.push((place, text));
             }
             groups.rrsets.push((name, RRset { rtype: rrset.rtype, ttl: rrset.ttl, records: rrset.records }));

@@ -23,9 +23,8 @@ pub(super) struct Range {
 impl Range {
     /// Reads `first-last` or `first-last/step`.
     pub(super) fn parse(field: &[u8]) -> Result<Range, String> {
-        let wrong = || {
-            format!("`{}` is not a range of $GENERATE; expected `first-last` or `first-last/step`", shown(field))
-        };
+        let wrong =
+            || format!("`{}` is not a range of $GENERATE; expected `first-last` or `first-last/step`", shown(field));
         let text = std::str::from_utf8(field).map_err(|_| wrong())?;
         let (ends, step) = text.split_once('/').unwrap_or((text, "1"));
         let (first, last) = ends.split_once('-').ok_or_else(wrong)?;

@@ -5,8 +5,8 @@
 /// Most octets of a line's fields after joining (reliability.md section 4).
 pub(super) const MAX_LINE: usize = 65_535;
 
-/// Most octets from the first to the last of a line, comments and white space included, so that an open parenthesis does
-/// not make every error a walk through the whole file.
+/// Most octets from the first to the last of a line, comments and white space included, so that an open parenthesis
+/// does not make every error a walk through the whole file.
 const MAX_SPREAD: usize = 1024 * 1024;
 
 /// A field of a logical line: a range of the text.

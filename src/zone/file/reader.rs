@@ -167,9 +167,8 @@ impl Reader<'_> {
             LastOwner::At(owner) => Some(owner),
             LastOwner::Faulty => None,
             LastOwner::None => {
-                return Err("the first record has no name; expected a name, or `@` for the zone itself, at the beginning \
-                            of the line"
-                    .to_owned());
+                let wanted = "expected a name, or `@` for the zone itself, at the beginning of the line";
+                return Err(format!("the first record has no name; {wanted}"));
             }
         };
         if rtype.is_meta() {
@@ -273,7 +272,8 @@ impl Reader<'_> {
         let range = Range::parse(range)?;
         self.generated += range.count;
         if self.generated > MAX_GENERATED_IN_ALL {
-            return Err(format!("all $GENERATE together make too many records; expected at most {MAX_GENERATED_IN_ALL}"));
+            let wanted = format!("expected at most {MAX_GENERATED_IN_ALL}");
+            return Err(format!("all $GENERATE together make too many records; {wanted}"));
         }
         let mut text = Vec::new();
         let mut fields = Vec::new();
@@ -281,14 +281,16 @@ impl Reader<'_> {
         fill(template, range.last(), &mut text)?;
         self.generated_octets = self.generated_octets.saturating_add(range.count * text.len() as u64);
         if self.generated_octets > MAX_GENERATED_OCTETS {
-            return Err(format!("all $GENERATE together make too much text; expected at most {MAX_GENERATED_OCTETS} octets"));
+            let wanted = format!("expected at most {MAX_GENERATED_OCTETS} octets");
+            return Err(format!("all $GENERATE together make too much text; {wanted}"));
         }
         for number in range.numbers() {
             fill(template, number, &mut text)?;
             match Lines::of(&text).next(&text, &mut fields) {
                 Some(Ok(_)) => {
                     let made = Line { number: line.number, beginning: Beginning::Field };
-                    self.record(scope, made, &text, &fields).map_err(|error| format!("$GENERATE for {number}: {error}"))?;
+                    let done = self.record(scope, made, &text, &fields);
+                    done.map_err(|error| format!("$GENERATE for {number}: {error}"))?;
                 }
                 Some(Err(fault)) => return Err(format!("$GENERATE for {number}: {}", fault.text)),
                 None => return Err("$GENERATE makes no records".to_owned()),

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use super::ZoneFile;
+use super::lines::Lines;
+use super::{ZoneFile, data};
 use crate::wire::codes::Rtype;
 use crate::wire::name::{Name, write_presentation};
-use crate::wire::presentation::{generic_text, rdata_from_text, rdata_to_text};
+use crate::wire::presentation::{generic_text, rdata_to_text};
 use crate::wire::rdata::is_well_formed;
 use crate::zone::alias::AliasRef;
 use crate::zone::content::Zone;
@@ -57,7 +58,7 @@ pub fn write(out: &mut impl fmt::Write, zone: &Zone, options: WriteOptions) -> f
     Ok(())
 }
 
-/// As [`write`], of a zone that was read: all its includes and rows become one text, as an upload needs it.
+/// As [`write()`], of a zone that was read: all its includes and rows become one text, as an upload needs it.
 pub fn write_file(out: &mut impl fmt::Write, file: &ZoneFile, options: WriteOptions) -> fmt::Result {
     let is_soa = |(name, rrset): &&(Name, RRset)| rrset.rtype == Rtype::SOA && *name == file.origin;
     let soa = file.rrsets.iter().find(is_soa);
@@ -71,6 +72,15 @@ pub fn write_file(out: &mut impl fmt::Write, file: &ZoneFile, options: WriteOpti
 
 /// `$TTL` of a zone without SOA.
 const DEFAULT_TTL: u32 = 3_600;
+
+/// Whether the reader takes `text` for the data that it was made of.
+fn reads_back(rtype: Rtype, text: &str, rdata: &[u8]) -> bool {
+    let mut lines = Lines::of(text.as_bytes());
+    let mut fields = Vec::new();
+    lines.next(text.as_bytes(), &mut fields).is_some_and(|line| line.is_ok())
+        && data::read(rtype, text.as_bytes(), &fields, None).is_ok_and(|read| read == rdata)
+        && lines.next(text.as_bytes(), &mut fields).is_none()
+}
 
 struct Writer<'w, W> {
     out: &'w mut W,
@@ -148,8 +158,8 @@ impl<'w, W: fmt::Write> Writer<'w, W> {
             _ => {
                 // Printers of rarer types escape what they like: what would not read back is written as octets.
                 let text = rdata_to_text(rtype, rdata);
-                let reads_back = rdata_from_text(rtype, &text, None).is_ok_and(|read| read == rdata);
-                write!(self.out, "{rtype}\t{}", if reads_back { text } else { generic_text(rdata) })
+                let text = if reads_back(rtype, &text, rdata) { text } else { generic_text(rdata) };
+                write!(self.out, "{rtype}\t{text}")
             }
         }
     }

@@ -1,0 +1,396 @@
+//! Answer, authority and glue: the walk of answers.md section 6, written as it goes.
+
+use super::additional::Additional;
+use super::flatten::Flattened;
+use super::{AnyPolicy, Patience, Request, Rules, Scratch, Transport, Verdict};
+use crate::wire::codes::{ExtendedError, Rcode, Rtype};
+use crate::wire::name::{MAX_NAME, wire_length};
+use crate::wire::query::Question;
+use crate::wire::writer::{Full, Owner, Section, Writer};
+use crate::zone::alias::{Family, TargetKey};
+use crate::zone::content::{Lookup, Zone};
+use crate::zone::node::{Flags, Node, RRsetRef};
+use crate::zone::snapshot::Snapshot;
+
+/// Most CNAMEs in an answer, written or synthesised (answers.md L10).
+const MAX_CHAIN: usize = 16;
+/// Octets of a record besides its RDATA when its owner is a pointer.
+const RECORD_OVERHEAD: usize = 12;
+
+/// How the walk goes on.
+enum Step {
+    /// At the name now in the scratch.
+    Onward,
+    /// Nowhere: the reply is as written.
+    Done(Verdict),
+    /// Nowhere until a target is resolved.
+    Pending(TargetKey),
+}
+
+const NOERROR: Step = Step::Done(Verdict::code(Rcode::NOERROR));
+
+/// One answer being written.
+pub(super) struct Answer<'a, 'b> {
+    pub(super) rules: &'a Rules,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) zone: &'a Zone,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) request: &'a Request<'a>,
+    pub(super) question: &'a Question<'a>,
+    pub(super) writer: &'a mut Writer<'b>,
+    /// How many CNAMEs were written.
+    chain: usize,
+    /// Hashes of the owners of the DNAMEs written, by the step that wrote them: none is written twice.
+    dnames: [u64; MAX_CHAIN],
+}
+
+impl<'a, 'b> Answer<'a, 'b> {
+    /// Begins; `scratch.name` holds QNAME, and `zone` is the one that answers.
+    #[inline]
+    pub(super) fn new(
+        rules: &'a Rules,
+        snapshot: &'a Snapshot,
+        zone: &'a Zone,
+        scratch: &'a mut Scratch,
+        request: &'a Request<'a>,
+        question: &'a Question<'a>,
+        writer: &'a mut Writer<'b>,
+    ) -> Answer<'a, 'b> {
+        Answer { rules, snapshot, zone, scratch, request, question, writer, chain: 0, dnames: [0; MAX_CHAIN] }
+    }
+
+    /// Writes all sections. `Err` is the target that the answer waits for.
+    #[inline]
+    pub(super) fn write(mut self) -> Result<Verdict, TargetKey> {
+        // Hashes of the names met, to tell when one comes up again; the key of the hash is secret.
+        let mut met = [0_u64; MAX_CHAIN + 1];
+        loop {
+            met[self.chain] = self.scratch.name.hash(self.scratch.name.labels());
+            match self.step() {
+                Step::Done(verdict) => return Ok(verdict),
+                Step::Pending(target) => return Err(target),
+                Step::Onward => {}
+            }
+            let hash = self.scratch.name.hash(self.scratch.name.labels());
+            if met[..self.chain].contains(&hash) || !self.is_in_zone() {
+                return Ok(Verdict::code(Rcode::NOERROR));
+            }
+        }
+    }
+
+    fn is_in_zone(&self) -> bool {
+        let (name, labels) = (&self.scratch.name, self.zone.apex_labels());
+        name.labels() >= labels && name.suffix(labels) == self.zone.apex().as_wire()
+    }
+
+    #[inline]
+    fn step(&mut self) -> Step {
+        let zone = self.zone;
+        let found = zone.lookup(&self.scratch.name, self.question.rtype == Rtype::DS);
+        if self.chain == 0 && !matches!(found, Lookup::Cut(_)) {
+            self.writer.set_authoritative();
+        }
+        match found {
+            Lookup::Exact(node) | Lookup::Wildcard(node) => self.at_node(node),
+            Lookup::Cut(node) => self.refer(node),
+            Lookup::Dname(node) => self.redirect(node),
+            Lookup::NoName => self.deny(Rcode::NXDOMAIN, u32::MAX),
+        }
+    }
+
+    #[inline]
+    fn at_node(&mut self, node: &'a Node) -> Step {
+        let asked = self.question.rtype;
+        if asked == Rtype::ANY {
+            return self.any(node);
+        }
+        if asked != Rtype::ALIAS
+            && let Some(rrset) = node.rrset(asked)
+        {
+            return self.answer(rrset);
+        }
+        let flags = node.flags();
+        if flags.has(Flags::CNAME)
+            && !matches!(asked, Rtype::RRSIG | Rtype::NSEC)
+            && let Some(cname) = node.rrset(Rtype::CNAME)
+        {
+            if self.chain == MAX_CHAIN {
+                return NOERROR;
+            }
+            if self.put(Section::Answer, cname).is_err() {
+                return self.truncate();
+            }
+            return self.follow(cname.first());
+        }
+        if flags.has(Flags::ALIAS)
+            && let Some(family) = family_of(asked)
+        {
+            return self.flatten(node, family);
+        }
+        self.deny(Rcode::NOERROR, u32::MAX)
+    }
+
+    #[inline]
+    fn answer(&mut self, rrset: RRsetRef<'a>) -> Step {
+        if self.put(Section::Answer, rrset).is_err() {
+            return self.truncate();
+        }
+        if super::additional::has_additional(rrset.rtype) {
+            Additional::new(self).of(rrset);
+        }
+        NOERROR
+    }
+
+    /// The addresses of an ALIAS (alias.md section 6).
+    fn flatten(&mut self, node: &'a Node, family: Family) -> Step {
+        match self.flattened(node, family) {
+            Flattened::Addresses { addresses, ttl, error } => {
+                if self.put_addresses(Section::Answer, None, family, addresses, ttl).is_err() {
+                    return self.truncate();
+                }
+                Step::Done(Verdict { rcode: Rcode::NOERROR, error })
+            }
+            Flattened::NoData { soa_cap, error } => match self.deny(Rcode::NOERROR, soa_cap) {
+                Step::Done(verdict) => Step::Done(Verdict { error: error.or(verdict.error), ..verdict }),
+                other @ (Step::Onward | Step::Pending(_)) => other,
+            },
+            Flattened::ServFail { error } => self.fail(error),
+            Flattened::Pending(target) => match self.request.patience {
+                Patience::Wait => Step::Pending(target),
+                Patience::Ended => self.fail((ExtendedError::NOT_READY, "alias target not resolved yet")),
+            },
+        }
+    }
+
+    fn fail(&mut self, (error, text): (ExtendedError, &'static str)) -> Step {
+        self.writer.clear_records();
+        self.writer.clear_authoritative();
+        Step::Done(Verdict::because(Rcode::SERVFAIL, error, text))
+    }
+
+    /// ANY: one RRset over UDP, all over TCP (RFC 8482 section 4.1); a CNAME is not followed.
+    fn any(&mut self, node: &'a Node) -> Step {
+        let all = self.request.transport == Transport::Tcp || self.rules.any == AnyPolicy::Full;
+        let own = node.rrsets().filter(|one| one.rtype != Rtype::ALIAS);
+        let smallest = own
+            .map(|one| (wire_octets(one.octets(), usize::from(one.count)), one.rtype))
+            .chain(self.any_families(node).into_iter().flatten())
+            .min();
+        let Some((_, least)) = smallest else { return self.deny(Rcode::NOERROR, u32::MAX) };
+        for rrset in node.rrsets().filter(|one| one.rtype != Rtype::ALIAS && (all || one.rtype == least)) {
+            if self.put(Section::Answer, rrset).is_err() {
+                return self.truncate();
+            }
+        }
+        for family in Family::BOTH.into_iter().filter(|family| all || family.rtype() == least) {
+            if node.rrset(family.rtype()).is_none()
+                && let Flattened::Addresses { addresses, ttl, .. } = self.flattened(node, family)
+                && self.put_addresses(Section::Answer, None, family, addresses, ttl).is_err()
+            {
+                return self.truncate();
+            }
+        }
+        NOERROR
+    }
+
+    /// The families that an ALIAS has addresses of, with their size on the wire, where no RRset of the name stands.
+    fn any_families(&mut self, node: &'a Node) -> [Option<(usize, Rtype)>; 2] {
+        Family::BOTH.map(|family| match node.rrset(family.rtype()) {
+            None if node.flags().has(Flags::ALIAS) => match self.flattened(node, family) {
+                Flattened::Addresses { addresses, .. } => {
+                    let count = addresses.count(family);
+                    Some((wire_octets(count * (2 + family.octets()), count), family.rtype()))
+                }
+                Flattened::NoData { .. } | Flattened::ServFail { .. } | Flattened::Pending(_) => None,
+            },
+            Some(_) | None => None,
+        })
+    }
+
+    /// NXDOMAIN or NODATA with the SOA, its TTL the lowest of SOA, MINIMUM and `cap` (RFC 2308 section 3).
+    #[inline]
+    fn deny(&mut self, rcode: Rcode, cap: u32) -> Step {
+        let zone = self.zone;
+        let Some(soa) = zone.apex_node().rrset(Rtype::SOA) else {
+            self.writer.clear_records();
+            self.writer.clear_authoritative();
+            return Step::Done(Verdict::because(Rcode::SERVFAIL, ExtendedError::INVALID_DATA, "zone has no SOA"));
+        };
+        let rdata = soa.first();
+        let minimum = rdata.last_chunk::<4>().map_or(0, |octets| u32::from_be_bytes(*octets));
+        let ttl = soa.ttl.min(minimum).min(cap);
+        let owner = Owner::Name(zone.apex().as_wire());
+        let key = self.snapshot.key();
+        let put = self.writer.record(&mut self.scratch.other, key, Section::Authority, owner, Rtype::SOA, ttl, rdata);
+        if put.is_err() {
+            self.writer.set_truncated();
+        }
+        Step::Done(Verdict::code(rcode))
+    }
+
+    /// A referral: NS, and the glue without which they cannot be reached (RFC 9471 section 3).
+    fn refer(&mut self, cut: &'a Node) -> Step {
+        let Some(servers) = cut.rrset(Rtype::NS) else { return self.deny(Rcode::NOERROR, u32::MAX) };
+        let owner = Owner::Name(cut.name());
+        if self.put_as(Section::Authority, owner, servers).is_err() {
+            return self.truncate();
+        }
+        let in_domain = Additional::new(self).glue(servers, cut);
+        if in_domain.is_err() {
+            return self.truncate();
+        }
+        NOERROR
+    }
+
+    /// A DNAME and the CNAME that it makes (RFC 6672 section 3.1).
+    fn redirect(&mut self, node: &'a Node) -> Step {
+        let Some(dname) = node.rrset(Rtype::DNAME) else { return self.deny(Rcode::NOERROR, u32::MAX) };
+        if self.chain == MAX_CHAIN {
+            return NOERROR;
+        }
+        let owner = self.scratch.name.hash(node.labels());
+        if !self.dnames[..self.chain].contains(&owner)
+            && self.put_as(Section::Answer, Owner::Name(node.name()), dname).is_err()
+        {
+            return self.truncate();
+        }
+        self.dnames[self.chain] = owner;
+        let target = dname.first();
+        let above = self.scratch.name.start(node.labels());
+        let mut made = [0_u8; MAX_NAME];
+        let length = above + target.len();
+        if length > MAX_NAME {
+            return Step::Done(Verdict::code(Rcode::YXDOMAIN));
+        }
+        // The first name keeps the letter case of the question.
+        let labels = if self.chain == 0 { self.question.name } else { self.scratch.name.wire() };
+        made[..above].copy_from_slice(&labels[..above]);
+        made[above..length].copy_from_slice(target);
+        let cname = &made[..length];
+        if self.put_record(Section::Answer, Rtype::CNAME, dname.ttl, cname).is_err() {
+            return self.truncate();
+        }
+        self.follow(cname)
+    }
+
+    /// Goes on at the target of a CNAME, unless CNAME was what was asked.
+    fn follow(&mut self, target: &[u8]) -> Step {
+        self.chain += 1;
+        if self.question.rtype == Rtype::CNAME || wire_length(target).is_none() {
+            return NOERROR;
+        }
+        self.scratch.name.load(self.snapshot.key(), target);
+        Step::Onward
+    }
+
+    /// A needed RRset does not fit (RFC 2181 section 9).
+    fn truncate(&mut self) -> Step {
+        self.writer.set_truncated();
+        NOERROR
+    }
+
+    /// Writes an RRset of the current name.
+    #[inline]
+    fn put(&mut self, section: Section, rrset: RRsetRef<'_>) -> Result<(), Full> {
+        if self.chain == 0 {
+            return self.put_as(section, Owner::Question, rrset);
+        }
+        let name = NameCopy::of(self.scratch.name.wire());
+        self.put_as(section, Owner::Name(name.wire()), rrset)
+    }
+
+    /// Writes one record of the current name.
+    fn put_record(&mut self, section: Section, rtype: Rtype, ttl: u32, rdata: &[u8]) -> Result<(), Full> {
+        let key = self.snapshot.key();
+        let Scratch { name, other, .. } = &mut *self.scratch;
+        let owner = if self.chain == 0 { Owner::Question } else { Owner::Name(name.wire()) };
+        self.writer.record(other, key, section, owner, rtype, ttl, rdata)
+    }
+
+    /// Writes an RRset whole, or nothing of it. Addresses begin at another one for each id, so that clients spread.
+    #[inline]
+    pub(super) fn put_as(&mut self, section: Section, owner: Owner<'_>, rrset: RRsetRef<'_>) -> Result<(), Full> {
+        let mark = self.writer.mark();
+        let first = match rrset.rtype {
+            Rtype::A | Rtype::AAAA if rrset.count > 1 => self.rotation(usize::from(rrset.count)),
+            _ => 0,
+        };
+        let key = self.snapshot.key();
+        for rdata in rrset.records().skip(first).chain(rrset.records().take(first)) {
+            let other = &mut self.scratch.other;
+            let put = self.writer.record(other, key, section, owner, rrset.rtype, rrset.ttl, rdata);
+            if put.is_err() {
+                self.writer.back_to(mark);
+                return put;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes flattened addresses as an RRset of `owner`, or of the current name.
+    pub(super) fn put_addresses(
+        &mut self,
+        section: Section,
+        owner: Option<&[u8]>,
+        family: Family,
+        addresses: super::flatten::Addresses<'_>,
+        ttl: u32,
+    ) -> Result<(), Full> {
+        let mark = self.writer.mark();
+        let name = NameCopy::of(owner.unwrap_or(self.scratch.name.wire()));
+        let owner = match owner {
+            None if self.chain == 0 => Owner::Question,
+            Some(_) | None => Owner::Name(name.wire()),
+        };
+        let key = self.snapshot.key();
+        let count = addresses.count(family);
+        let first = self.rotation(count);
+        for index in (first..count).chain(0..first) {
+            let Some(rdata) = addresses.get(family, index) else { continue };
+            let other = &mut self.scratch.other;
+            let put = self.writer.record(other, key, section, owner, family.rtype(), ttl, rdata);
+            if put.is_err() {
+                self.writer.back_to(mark);
+                return put;
+            }
+        }
+        Ok(())
+    }
+
+    /// Which of so many addresses stands first in this reply.
+    fn rotation(&self, count: usize) -> usize {
+        let id = self.request.octets.first_chunk::<2>().map_or(0, |id| u16::from_be_bytes(*id));
+        usize::from(id) % count.max(1)
+    }
+}
+
+/// A name apart from the scratch, which writing a name overwrites.
+struct NameCopy {
+    octets: [u8; MAX_NAME],
+    length: usize,
+}
+
+impl NameCopy {
+    fn of(wire: &[u8]) -> NameCopy {
+        let mut octets = [0; MAX_NAME];
+        octets[..wire.len()].copy_from_slice(wire);
+        NameCopy { octets, length: wire.len() }
+    }
+
+    fn wire(&self) -> &[u8] {
+        &self.octets[..self.length]
+    }
+}
+
+/// Octets of an RRset on the wire: RDATA with their lengths as a node counts them, and the rest of each record.
+fn wire_octets(data: usize, count: usize) -> usize {
+    data + count * (RECORD_OVERHEAD - 2)
+}
+
+fn family_of(rtype: Rtype) -> Option<Family> {
+    match rtype {
+        Rtype::A => Some(Family::A),
+        Rtype::AAAA => Some(Family::Aaaa),
+        _ => None,
+    }
+}

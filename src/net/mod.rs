@@ -1,0 +1,136 @@
+//! DNS sockets: thin. Octets in, [`crate::answer::respond`], octets out.
+
+mod batch;
+mod counters;
+mod parking;
+mod tcp;
+mod udp;
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tokio::sync::watch;
+
+use crate::alias::handle::AliasHandle;
+use crate::answer::{Outcome, Request, Rules, Scratch, respond};
+use crate::clock::Clock;
+use crate::wire::codes::Rcode;
+use crate::wire::query::HEADER;
+use crate::zone::published::Published;
+use crate::zone::snapshot::Snapshot;
+
+pub use counters::{Counters, Totals};
+
+/// What every socket needs to answer.
+#[derive(Clone)]
+pub struct Serving {
+    /// The published Snapshot.
+    pub published: Published,
+    /// Changes with each publication; wakes queries that wait for an ALIAS target.
+    pub publications: watch::Receiver<u64>,
+    /// What the configuration says about answers.
+    pub rules: Arc<Rules>,
+    /// The ALIAS engine, to tell it of targets that nobody resolved yet.
+    pub alias: AliasHandle,
+    /// The time.
+    pub clock: Clock,
+    /// Counters of all sockets.
+    pub counters: Arc<Counters>,
+}
+
+/// Sockets in use; they end when this is dropped or [`Listeners::stop`] is called.
+pub struct Listeners {
+    /// Addresses with the ports that the system chose where 0 was asked for.
+    pub addresses: Vec<SocketAddr>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+    tasks: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl Listeners {
+    /// Binds UDP and TCP on each address (answers.md T1) with so many UDP threads each, and serves. Must be called within
+    /// a tokio runtime, which runs TCP; UDP has threads of its own.
+    pub fn start(serving: &Serving, addresses: &[SocketAddr], udp_threads: usize) -> std::io::Result<Listeners> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut listeners = Listeners { addresses: Vec::new(), stop: stop.clone(), threads: vec![], tasks: vec![] };
+        let (parking, lot) = parking::start(serving);
+        listeners.tasks.push(lot);
+        let connections = Arc::new(tcp::Connections::default());
+        for &address in addresses {
+            let (tcp, address) = tcp::bind_both(address)?;
+            for index in 0..udp_threads.max(1) {
+                let worker = udp::Worker::bind(serving, address, parking.clone(), stop.clone())?;
+                let thread = std::thread::Builder::new().name(format!("udp-{index}"));
+                listeners.threads.push(thread.spawn(move || worker.run())?);
+            }
+            let task = tcp::serve(tcp, serving.clone(), connections.clone());
+            listeners.tasks.push(tokio::spawn(task));
+            listeners.addresses.push(address);
+        }
+        Ok(listeners)
+    }
+
+    /// Ends all threads and tasks; returns when the UDP threads have ended.
+    pub fn stop(mut self) {
+        self.end();
+        for thread in std::mem::take(&mut self.threads) {
+            // A thread that panicked has ended too.
+            let _ = thread.join();
+        }
+    }
+
+    fn end(&mut self) {
+        self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl Drop for Listeners {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// [`respond`], with a panic of it turned into SERVFAIL for that message alone (reliability.md section 2.7).
+#[inline]
+fn respond_guarded(
+    rules: &Rules,
+    snapshot: &Snapshot,
+    scratch: &mut Scratch,
+    request: &Request<'_>,
+    out: &mut [u8],
+) -> Outcome {
+    let result = catch_unwind(AssertUnwindSafe(|| respond(rules, snapshot, scratch, request, out)));
+    match result {
+        Ok(outcome) => outcome,
+        Err(_panic) => {
+            *scratch = Scratch::new();
+            let mut header = [0_u8; HEADER];
+            header[..2].copy_from_slice(&request.octets[..2]);
+            header[2] = 0x80 | request.octets[2] & 0x79;
+            header[3] = Rcode::SERVFAIL.0 as u8;
+            out[..HEADER].copy_from_slice(&header);
+            Outcome::Reply { length: HEADER, rcode: Rcode::SERVFAIL }
+        }
+    }
+}
+
+/// Cuts a reply to header and question with TC; gives its new length, or none if it cannot be shorter.
+fn truncated(reply: &mut [u8]) -> Option<usize> {
+    let questions = u16::from_be_bytes([*reply.get(4)?, *reply.get(5)?]);
+    let question = match questions {
+        0 => 0,
+        _ => crate::wire::name::wire_length(reply.get(HEADER..)?)? + 4,
+    };
+    let length = HEADER + question;
+    if length >= reply.len() {
+        return None;
+    }
+    reply[2] |= 2;
+    reply[6..HEADER].fill(0);
+    Some(length)
+}

@@ -1,0 +1,178 @@
+//! Queries over UDP that wait for an ALIAS target which nobody has resolved yet (alias.md section 6.11): bounded in
+//! number and time, without a thread each.
+
+use std::collections::HashMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::batch::{LocalInfo, send_from};
+use super::{Serving, respond_guarded};
+use crate::answer::{MAX_UDP_QUERY, Outcome, Patience, Request, Scratch, Transport};
+use crate::zone::alias::TargetKey;
+
+/// Most queries that wait at a time (alias.md section 3.6).
+const MAX_PARKED: usize = 16_384;
+/// How long a query waits.
+pub(super) const DEFERRAL: Duration = Duration::from_millis(800);
+
+/// A query that waits.
+pub(super) struct Parked {
+    octets: Vec<u8>,
+    peer: SocketAddr,
+    socket: Arc<UdpSocket>,
+    local: LocalInfo,
+    target: TargetKey,
+    until: Instant,
+}
+
+impl Parked {
+    /// A query over UDP, from now on.
+    pub(super) fn udp(
+        octets: Vec<u8>,
+        peer: SocketAddr,
+        socket: Arc<UdpSocket>,
+        local: LocalInfo,
+        target: TargetKey,
+    ) -> Parked {
+        Parked { octets, peer, socket, local, target, until: Instant::now() + DEFERRAL }
+    }
+}
+
+/// There is no room.
+pub(super) struct NoRoom;
+
+/// Where queries are left.
+#[derive(Clone)]
+pub(super) struct Parking(mpsc::Sender<Parked>);
+
+impl Parking {
+    /// Leaves a query, without waiting.
+    pub(super) fn park(&self, parked: Parked) -> Result<(), NoRoom> {
+        self.0.try_send(parked).map_err(|_| NoRoom)
+    }
+}
+
+/// Starts the task that answers parked queries.
+pub(super) fn start(serving: &Serving) -> (Parking, tokio::task::JoinHandle<()>) {
+    let (sender, receiver) = mpsc::channel(MAX_PARKED);
+    let lot = Lot {
+        serving: serving.clone(),
+        waiting: HashMap::new(),
+        count: 0,
+        scratch: Scratch::new(),
+        out: vec![0; usize::from(serving.rules.edns_size).max(MAX_UDP_QUERY)],
+    };
+    (Parking(sender), tokio::spawn(lot.run(receiver)))
+}
+
+struct Lot {
+    serving: Serving,
+    waiting: HashMap<TargetKey, Vec<Parked>>,
+    count: usize,
+    scratch: Scratch,
+    out: Vec<u8>,
+}
+
+impl Lot {
+    async fn run(mut self, mut receiver: mpsc::Receiver<Parked>) {
+        let mut publications = self.serving.publications.clone();
+        loop {
+            let next = self.waiting.values().flatten().map(|parked| parked.until).min();
+            let deadline = async {
+                match next {
+                    Some(until) => tokio::time::sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                parked = receiver.recv() => match parked {
+                    Some(parked) => self.take(parked, &mut receiver),
+                    None => return,
+                },
+                changed = publications.changed() => match changed {
+                    Ok(()) => self.settle(),
+                    Err(_) => return,
+                },
+                () = deadline => self.expire(),
+            }
+        }
+    }
+
+    /// Takes in what has been left. The Snapshot may know the target already.
+    fn take(&mut self, first: Parked, receiver: &mut mpsc::Receiver<Parked>) {
+        let mut next = Some(first);
+        while let Some(parked) = next {
+            match self.waiting.get_mut(&parked.target) {
+                Some(others) if self.count < MAX_PARKED => {
+                    others.push(parked);
+                    self.count += 1;
+                }
+                _ => {
+                    let patience = if self.count < MAX_PARKED { Patience::Wait } else { Patience::Ended };
+                    self.answer(parked, patience);
+                }
+            }
+            next = receiver.try_recv().ok();
+        }
+        self.settle();
+    }
+
+    /// Answers the queries whose targets are known now.
+    fn settle(&mut self) {
+        let snapshot = self.serving.published.get();
+        let known: Vec<TargetKey> =
+            self.waiting.keys().filter(|target| snapshot.alias.entry(target).is_some()).cloned().collect();
+        for target in known {
+            let all = self.waiting.remove(&target).unwrap_or_default();
+            self.count -= all.len();
+            for parked in all {
+                self.answer(parked, Patience::Wait);
+            }
+        }
+    }
+
+    /// Answers the queries that have waited long enough.
+    fn expire(&mut self) {
+        let now = Instant::now();
+        let mut over = Vec::new();
+        self.waiting.retain(|_, all| {
+            let (ended, rest) = std::mem::take(all).into_iter().partition(|parked| parked.until <= now);
+            over.extend::<Vec<Parked>>(ended);
+            *all = rest;
+            !all.is_empty()
+        });
+        self.count -= over.len();
+        for parked in over {
+            self.answer(parked, Patience::Ended);
+        }
+    }
+
+    /// Answers a query, or keeps it while it still depends on an unknown target.
+    fn answer(&mut self, mut parked: Parked, patience: Patience) {
+        let snapshot = self.serving.published.get();
+        let request = Request {
+            octets: &parked.octets,
+            transport: Transport::Udp,
+            client: parked.peer.ip(),
+            now: self.serving.clock.now(),
+            patience,
+        };
+        match respond_guarded(&self.serving.rules, &snapshot, &mut self.scratch, &request, &mut self.out) {
+            Outcome::Reply { length, .. } => {
+                // A client that went away is no error of ours.
+                let _ = send_from(&parked.socket, &self.out[..length], parked.peer, &parked.local);
+            }
+            Outcome::Silent(_) => {}
+            Outcome::Pending(target) => {
+                self.serving.alias.hint(&target);
+                parked.target = target.clone();
+                self.waiting.entry(target).or_default().push(parked);
+                self.count += 1;
+            }
+        }
+    }
+}

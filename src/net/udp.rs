@@ -1,0 +1,111 @@
+//! The UDP path: a thread per socket, batches in and out, nothing allocated and nothing waited for in between.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::batch::{Batch, bind};
+use super::counters::{Block, Unanswered};
+use super::parking::{Parked, Parking};
+use super::{Serving, respond_guarded};
+use crate::answer::{Outcome, Patience, Request, Scratch, Transport};
+use crate::zone::alias::{Moment, TargetKey};
+use crate::zone::snapshot::Snapshot;
+
+/// How long a thread waits for a datagram before it looks whether it should end.
+const WAIT: Duration = Duration::from_millis(200);
+
+/// One socket and all it needs.
+pub(super) struct Worker {
+    serving: Serving,
+    socket: Arc<UdpSocket>,
+    batch: Batch,
+    parking: Parking,
+    counters: Arc<Block>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Worker {
+    /// Binds a socket that shares its address with those of other workers.
+    pub(super) fn bind(
+        serving: &Serving,
+        address: SocketAddr,
+        parking: Parking,
+        stop: Arc<AtomicBool>,
+    ) -> io::Result<Worker> {
+        Ok(Worker {
+            socket: Arc::new(bind(address, WAIT)?),
+            batch: Batch::new(usize::from(serving.rules.edns_size), address.ip().is_unspecified()),
+            counters: serving.counters.block(),
+            serving: serving.clone(),
+            parking,
+            stop,
+        })
+    }
+
+    /// Answers until it is stopped.
+    pub(super) fn run(mut self) {
+        let mut scratch = Scratch::new();
+        while !self.stop.load(Ordering::Relaxed) {
+            match self.batch.receive(&self.socket) {
+                Ok(count) => self.answer(&mut scratch, count),
+                // Time-outs, and errors that ICMP brought for replies sent before: neither ends a server.
+                Err(_) => continue,
+            }
+        }
+    }
+
+    fn answer(&mut self, scratch: &mut Scratch, count: usize) {
+        let snapshot = self.serving.published.load();
+        let now = self.serving.clock.now();
+        for index in 0..count {
+            let mut outcome = self.respond(&snapshot, scratch, index, now, Patience::Wait);
+            if let Outcome::Pending(target) = outcome {
+                if self.park(index, target) {
+                    continue;
+                }
+                outcome = self.respond(&snapshot, scratch, index, now, Patience::Ended);
+            }
+            match outcome {
+                Outcome::Reply { length, rcode } => {
+                    self.counters.reply(Transport::Udp, rcode);
+                    self.batch.queue_reply(index, length);
+                }
+                Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
+                // Patience has ended, so nothing is pending any more.
+                Outcome::Pending(_) => {}
+            }
+        }
+        drop(snapshot);
+        let lost = self.batch.send(&self.socket);
+        if lost > 0 {
+            self.counters.unanswered(Unanswered::NotSent, lost as u64);
+        }
+    }
+
+    #[inline]
+    fn respond(
+        &mut self,
+        snapshot: &Snapshot,
+        scratch: &mut Scratch,
+        index: usize,
+        now: Moment,
+        patience: Patience,
+    ) -> Outcome {
+        let (octets, peer, out) = self.batch.message(index);
+        let request = Request { octets, transport: Transport::Udp, client: peer.ip(), now, patience };
+        respond_guarded(&self.serving.rules, snapshot, scratch, &request, out)
+    }
+
+    /// Leaves a query to wait for its target, and tells the ALIAS engine of it. False if there is no room.
+    #[cold]
+    fn park(&mut self, index: usize, target: TargetKey) -> bool {
+        self.serving.alias.hint(&target);
+        let local = self.batch.local_info(index);
+        let (octets, peer, _) = self.batch.message(index);
+        let parked = Parked::udp(octets.to_vec(), peer, self.socket.clone(), local, target);
+        self.parking.park(parked).is_ok()
+    }
+}
