@@ -273,7 +273,8 @@ pub fn deleted(report: &Report, dry_run: bool) -> DeletedDocument {
         revision: report.revision,
         dry_run,
         outcome: report.subject.map(|outcome| outcome.text().to_owned()),
-        owners_deleted: owner_ids(&report.owners_deleted),
+        owners_deleted: report.owners_deleted.len() as u64,
+        owners: owner_ids(&report.owners_deleted),
         records: report.results.iter().map(|one| item(one, None)).collect(),
         promoted: promotions,
         serials: report.serials.iter().map(|(zone, serial)| (zone.to_string(), *serial)).collect(),
@@ -292,7 +293,7 @@ pub fn history(rtype: &str, stored: Option<&str>) -> Value {
     value
 }
 
-/// Records of a hexadecimal text in which each has its length in two octets before it.
+/// Records of a hexadecimal text in which each has its length in two octets before it, the lower first.
 fn records_of(hexadecimal: &str) -> Option<Vec<Vec<u8>>> {
     let octets: Vec<u8> = (0..hexadecimal.len())
         .step_by(2)
@@ -302,7 +303,7 @@ fn records_of(hexadecimal: &str) -> Option<Vec<Vec<u8>>> {
     let mut rest = &octets[..];
     while !rest.is_empty() {
         let (length, after) = rest.split_at_checked(2)?;
-        let (record, after) = after.split_at_checked(usize::from(u16::from_be_bytes([length[0], length[1]])))?;
+        let (record, after) = after.split_at_checked(usize::from(u16::from_le_bytes([length[0], length[1]])))?;
         records.push(record.to_vec());
         rest = after;
     }
@@ -315,7 +316,7 @@ mod tests {
 
     #[test]
     fn history_shows_values_and_not_octets() {
-        let shown = history("A", Some(r#"{"state":"held","ttl":300,"data":"0004c00002010004c0000202"}"#));
+        let shown = history("A", Some(r#"{"state":"held","ttl":300,"data":"0400C00002010400C0000202"}"#));
         assert_eq!(shown["values"], json!(["192.0.2.1", "192.0.2.2"]));
         assert_eq!(shown.get("data"), None);
         assert_eq!(history("A", None), Value::Null);
