@@ -67,6 +67,7 @@ async fn show_one(call: Call) -> Result<Response, Refused> {
 }
 
 async fn create(call: Call) -> Result<Response, Refused> {
+    call.check_write_parameters()?;
     if call.headers.contains_key("idempotency-key") {
         return Err(Refused::bad_request("Idempotency-Key is not supported by this version: leave it out"));
     }
@@ -150,6 +151,7 @@ fn expiry(text: &str, now: Moment) -> Result<Moment, Refused> {
 }
 
 async fn delete(call: Call) -> Result<Response, Refused> {
+    call.check_write_parameters()?;
     let id = call.part("id").to_owned();
     let report = call.submit(Command::DeleteToken(id), "", "").await?;
     if report.subject == Some(ItemOutcome::Unchanged) {
