@@ -46,8 +46,8 @@ pub(super) struct SetFlags {
     /// The type, as A, CNAME, ALIAS or TYPE65280
     #[arg(value_name = "TYPE")]
     rtype: String,
-    /// The values in the form of zone files, absolute names with their final dot
-    #[arg(required = true, value_name = "VALUE", allow_hyphen_values = true)]
+    /// The values in the form of zone files, absolute names with their final dot; after -- if one begins with -
+    #[arg(required = true, value_name = "VALUE")]
     values: Vec<String>,
     /// Whose record it is [default: that of the token; for admin the zone's]
     #[arg(long, value_name = "ID")]
