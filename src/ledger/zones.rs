@@ -54,7 +54,6 @@ struct Keys {
     owner: OwnerId,
     nameservers: Vec<Name>,
     contact: String,
-    mailbox: Name,
     default_ttl: u32,
     upstream_group: Option<String>,
 }
@@ -76,9 +75,9 @@ impl Keys {
         };
         let default_ttl = create.default_ttl.unwrap_or(DEFAULT_TTL);
         check_keys(Some(default_ttl), create.upstream_group.as_deref())?;
+        mailbox(&contact)?;
         Ok(Keys {
             owner: create.owner.clone().unwrap_or_else(|| default_owner(actor, &create.name)),
-            mailbox: mailbox(&contact)?,
             nameservers,
             contact,
             default_ttl,
@@ -158,19 +157,30 @@ fn make(
     };
     draft.ledger.add_zone(zone.clone());
     let system = draft.ensure_owner(&OwnerId::system(), None);
-    let mut soa = draft.new_claim(&zone, apex, Rtype::SOA, system);
-    soa.records = vec![soa_of(&zone.nameservers[0], &keys.mailbox)];
-    draft.put_claim(soa);
-    let mut ns = draft.new_claim(&zone, apex, Rtype::NS, system);
-    ns.records = zone.nameservers.iter().map(|name| name.as_wire().to_vec()).collect();
-    wish::sort_records(Rtype::NS, &mut ns.records);
-    draft.put_claim(ns);
+    for rtype in [Rtype::SOA, Rtype::NS] {
+        let mut claim = draft.new_claim(&zone, apex, rtype, system);
+        claim.records = own_records(&zone, rtype);
+        draft.put_claim(claim);
+    }
     draft.zones.push(ZoneChange::Created(zone));
     Ok(number)
 }
 
+/// The server's own SOA (with serial 0) or NS of a zone, from the keys it was made with.
+pub fn own_records(zone: &ZoneRow, rtype: Rtype) -> Vec<Vec<u8>> {
+    let fallback = [zone.name.clone()];
+    let names = if zone.nameservers.is_empty() { &fallback[..] } else { &zone.nameservers };
+    if rtype == Rtype::SOA {
+        let mailbox = mailbox(&zone.contact).unwrap_or_else(|_| zone.name.clone());
+        return vec![soa_of(&names[0], &mailbox)];
+    }
+    let mut records = names.iter().map(|name| name.as_wire().to_vec()).collect();
+    wish::sort_records(Rtype::NS, &mut records);
+    records
+}
+
 /// RDATA of an SOA with serial 0 and the server's times.
-pub fn soa_of(primary: &Name, mailbox: &Name) -> Vec<u8> {
+fn soa_of(primary: &Name, mailbox: &Name) -> Vec<u8> {
     let mut soa = [primary.as_wire(), mailbox.as_wire()].concat();
     for number in [0].iter().chain(&SOA_TIMES) {
         soa.extend_from_slice(&u32::to_be_bytes(*number));
