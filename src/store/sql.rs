@@ -1,5 +1,7 @@
 //! Every statement of the store. A list of values comes in as one JSON array, so that each statement is one text.
 
+use std::sync::LazyLock;
+
 macro_rules! statements {
     ($($name:ident = $text:literal;)*) => {
         $(pub(super) const $name: &str = $text;)*
@@ -179,6 +181,35 @@ statements! {
         INSERT INTO token (id, name, role, owner, hash, limits, created_at, expires_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     DELETE_TOKEN = "DELETE FROM token WHERE id = ?1";
+}
+
+/// Rows of one [`write_fresh`].
+pub(super) const FRESH_ROWS: usize = 250;
+
+/// Writes [`FRESH_ROWS`] claims of one zone and owner: ?1 zone, ?2 owner, ?3 time, ?4 revision, and for each its name,
+/// type, TTL, data and options.
+pub(super) fn write_fresh() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let rows: Vec<String> = (0..FRESH_ROWS)
+            .map(|row| {
+                let at = 5 + 5 * row;
+                format!(
+                    "(?1, ?{}, ?{}, ?2, '', ?{}, ?{}, ?{}, 0, NULL, 'held', ?3, ?3, ?4, ?4)",
+                    at,
+                    at + 1,
+                    at + 2,
+                    at + 3,
+                    at + 4
+                )
+            })
+            .collect();
+        format!(
+            "INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels,
+                state, asserted_at, created_at, created_revision, revision) VALUES {}",
+            rows.join(", ")
+        )
+    });
+    &TEXT
 }
 
 #[cfg(test)]
