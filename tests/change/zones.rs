@@ -67,7 +67,7 @@ async fn a_new_zone_has_the_servers_own_soa_and_ns() {
     assert_eq!(refused.code(), Code::ZoneExists);
     assert_eq!(refused.problem.holder.map(|holder| holder.owner), Some(id("team-a")));
     let zone = server.reader.zone(&name("example.com.")).await.expect("a look-up").expect("a zone");
-    assert_eq!((zone.zone.owner, zone.zone.serial), (id("team-a"), 2026_11_30_01));
+    assert_eq!((zone.zone.owner, zone.zone.serial), (id("team-a"), 2026113001));
 }
 
 #[tokio::test]
