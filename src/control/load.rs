@@ -8,11 +8,11 @@ use crate::ledger::claim::Claim;
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerNumber};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
-use crate::ledger::zones::{DEFAULT_TTL, soa_of};
+use crate::ledger::zones::own_records;
 use crate::store::load::{Alarms, Frame, Subject};
 use crate::store::{StoreError, Writer, load as reading};
 use crate::wire::codes::Rtype;
-use crate::wire::name::{HashKey, Name};
+use crate::wire::name::HashKey;
 use crate::zone::content::Zone;
 use crate::zone::node::RRset;
 use crate::zone::serial;
@@ -93,17 +93,20 @@ fn complete_apex(row: &ZoneRow, zone: &mut Zone, alarms: &mut Alarms) {
     }
     let has = |rtype: Rtype| rrsets.iter().any(|rrset| rrset.rtype == rtype);
     let (has_soa, has_ns) = (has(Rtype::SOA), has(Rtype::NS));
-    let names: Vec<Name> = if row.nameservers.is_empty() { vec![row.name.clone()] } else { row.nameservers.clone() };
-    if !has_soa {
-        let mut soa = soa_of(&names[0], &row.name);
-        serial::replace(&mut soa, row.serial);
-        rrsets.push(RRset { rtype: Rtype::SOA, ttl: DEFAULT_TTL, records: vec![soa] });
-        alarms.add(Subject::Frame, || format!("the zone {} has no SOA in the store, and is served with one of the server", row.name));
-    }
-    if !has_ns {
-        let records = names.iter().map(|name| name.as_wire().to_vec()).collect();
-        rrsets.push(RRset { rtype: Rtype::NS, ttl: DEFAULT_TTL, records });
-        alarms.add(Subject::Frame, || format!("the zone {} has no NS in the store, and is served with one of the server", row.name));
+    for (rtype, is_there) in [(Rtype::SOA, has_soa), (Rtype::NS, has_ns)] {
+        if is_there {
+            continue;
+        }
+        let mut records = own_records(row, rtype);
+        if rtype == Rtype::SOA {
+            records.iter_mut().for_each(|soa| {
+                serial::replace(soa, row.serial);
+            });
+        }
+        rrsets.push(RRset { rtype, ttl: row.default_ttl, records });
+        alarms.add(Subject::Frame, || {
+            format!("the zone {} has no {rtype} in the store, and is served with that of the server", row.name)
+        });
     }
     rrsets.sort_by_key(|rrset| rrset.rtype);
     zone.set(&row.name, &rrsets);

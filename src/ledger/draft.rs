@@ -7,7 +7,7 @@ use super::owner::{Owner, OwnerId, OwnerNumber, OwnerState, Tombstone};
 use super::plan::{ClaimChange, History, OwnerChange, Plan, TokenChange, ZoneChange};
 use super::report::{Item, ItemOutcome, Problem, Promoted, Report, Warning};
 use super::rules;
-use super::scope::{Ledger, NameKey};
+use super::scope::{Ledger, NameKey, is_redirection};
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -207,6 +207,9 @@ impl Draft {
         for waiting in queue {
             let mut held = Claim { state: ClaimState::Held, revision: self.revision(), ..waiting };
             let Ok(fit) = rules::judge(&self.ledger, zone, &held, rules::Occluded::Refused) else { continue };
+            if is_redirection(held.rtype, key.name == zone.name) && self.would_hide_new(&held) {
+                continue;
+            }
             for taken in fit.takes_over {
                 held.created = held.created.min(self.now);
                 self.remove_claim(&taken);
@@ -228,18 +231,31 @@ impl Draft {
         }
     }
 
+    /// Whether a cut or DNAME that moves up would hide what this command put below it: the ledger was read before that.
+    fn would_hide_new(&self, held: &Claim) -> bool {
+        let below = self.before.keys().filter(|key| {
+            key.zone == held.zone && key.name != held.name && key.name.is_at_or_below(&held.name)
+        });
+        below.flat_map(|key| self.claims(key)).any(|one| one.is_held() && rules::is_hidden_by(held.rtype, one.rtype))
+    }
+
     fn hand_back(&mut self, zone: &ZoneRow, key: &NameKey, before: &[Claim], rtype: Rtype) {
         let is_zone_gone = self.zones.iter().any(|change| matches!(change, ZoneChange::Deleted(_)));
         if is_zone_gone || self.claims(key).iter().any(|claim| claim.rtype == rtype && claim.is_held()) {
             return;
         }
         let last: Vec<&Claim> = before.iter().filter(|claim| claim.rtype == rtype && claim.is_held()).collect();
-        let Some(first) = last.first() else { return };
         let system = self.ensure_owner(&OwnerId::system(), None);
         let mut claim = self.new_claim(zone, &key.name, rtype, system);
-        claim.ttl = first.ttl;
-        claim.records = last.iter().flat_map(|claim| claim.records.iter().cloned()).collect();
-        super::wish::sort_records(rtype, &mut claim.records);
+        match last.first() {
+            Some(first) => {
+                claim.ttl = first.ttl;
+                claim.records = last.iter().flat_map(|claim| claim.records.iter().cloned()).collect();
+                super::wish::sort_records(rtype, &mut claim.records);
+            }
+            // The store has lost them, as loading has said: the zone gets those of its making again.
+            None => claim.records = super::zones::own_records(zone, rtype),
+        }
         self.put_claim(claim);
     }
 

@@ -49,7 +49,7 @@ pub(super) fn apply(draft: &mut Draft, actor: &Actor, apply: &Apply) -> Result<(
     check_count(apply.records.len())?;
     let owner = owning::prepare(draft, actor, &apply.owner, &apply.keys, Extent::Full, apply.if_revision)?;
     let manner = Manner { atomic: apply.atomic, on_conflict: apply.on_conflict, occluded: Occluded::Refused };
-    let wishes: Vec<Asked<'_>> = apply.records.iter().map(|wish| wish.as_ref().map(|wish| Asked::Wish(wish)).unwrap_or_else(Asked::Bad)).collect();
+    let wishes: Vec<Asked<'_>> = apply.records.iter().map(Asked::of).collect();
     let prune = if apply.prune { Deletes::Unlisted(apply.max_deletes) } else { Deletes::None };
     write(draft, actor, owner, &wishes, prune, manner)
 }
@@ -59,7 +59,7 @@ pub(super) fn change(draft: &mut Draft, actor: &Actor, change: &Change) -> Resul
     check_count(change.upsert.len() + change.delete.len())?;
     let is_known = draft.ledger.owner(&change.owner).is_some();
     let manner = Manner { atomic: change.atomic, on_conflict: change.on_conflict, occluded: Occluded::Refused };
-    let wishes: Vec<Asked<'_>> = change.upsert.iter().map(|wish| wish.as_ref().map(|wish| Asked::Wish(wish)).unwrap_or_else(Asked::Bad)).collect();
+    let wishes: Vec<Asked<'_>> = change.upsert.iter().map(Asked::of).collect();
     if !is_known && change.upsert.is_empty() {
         // Nothing to delete, and no reason to make the owner; who may not ask is told so all the same.
         entitlement::check_owner(&draft.ledger, actor, &change.owner, change.keys.parent.as_ref())?;
@@ -83,6 +83,15 @@ fn check_count(records: usize) -> Result<(), Problem> {
 pub(super) enum Asked<'a> {
     Wish(&'a Wish),
     Bad(&'a BadWish),
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(wish: &'a Result<Wish, BadWish>) -> Asked<'a> {
+        match wish {
+            Ok(wish) => Asked::Wish(wish),
+            Err(bad) => Asked::Bad(bad),
+        }
+    }
 }
 
 /// What goes.
@@ -130,15 +139,16 @@ pub(super) fn write(
         }
     }
     let deleted = draft.report.results.split_off(before);
-    // Cuts and DNAMEs first: what is listed below them is judged by them, whatever the order of the list.
-    for redirections in [true, false] {
-        for (at, slot) in candidates.iter_mut().enumerate() {
-            let is_turn = |one: &mut Candidate| {
-                is_redirection(one.claim.rtype, one.claim.name == one.zone.name) == redirections
-            };
-            if let Some(candidate) = slot.take_if(is_turn) {
-                decisions[at] = Some(place(draft, candidate, manner));
-            }
+    // Cuts and DNAMEs first, and of those the upper ones: what is listed below them is judged by them, whatever the
+    // order of the list.
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_key(|at| match &candidates[*at] {
+        Some(one) if is_redirection(one.claim.rtype, one.claim.name == one.zone.name) => one.claim.name.label_count(),
+        Some(_) | None => usize::MAX,
+    });
+    for at in order {
+        if let Some(candidate) = candidates[at].take() {
+            decisions[at] = Some(place(draft, candidate, manner));
         }
     }
     for (item, key) in decisions.into_iter().flatten() {
@@ -157,7 +167,7 @@ pub(super) fn write(
     finish(draft, manner)
 }
 
-fn finish(draft: &mut Draft, manner: Manner) -> Result<(), Refusal> {
+pub(super) fn finish(draft: &mut Draft, manner: Manner) -> Result<(), Refusal> {
     if !manner.atomic {
         return Ok(());
     }
@@ -221,8 +231,7 @@ fn resolve(
         }
     };
     if !listed.claims.insert((zone.number, wish.name.clone(), wish.rtype, wish.set_id.clone())) {
-        let detail = format!("{} {} is listed twice: put all its values into one", wish.name, wish.rtype);
-        return Err(refuse(Some(zone.name.clone()), Problem::new(Code::InvalidRecord, detail)));
+        return Err(refuse(Some(zone.name.clone()), listed_twice(&wish.name, wish.rtype)));
     }
     entitlement::check_record(&draft.ledger, actor, &zone, &wish.name, wish.rtype)
         .map_err(|problem| refuse(Some(zone.name.clone()), problem))?;
@@ -237,6 +246,10 @@ fn resolve(
     Ok(Candidate { claim, zone, serial })
 }
 
+pub(super) fn listed_twice(name: &Name, rtype: Rtype) -> Problem {
+    Problem::new(Code::InvalidRecord, format!("{name} {rtype} is listed twice: put all its values into one"))
+}
+
 /// The serial of an SOA, which the zone keeps and the claim does not.
 pub(super) fn take_serial(claim: &mut Claim) -> Option<u32> {
     if claim.rtype != Rtype::SOA {
@@ -245,7 +258,7 @@ pub(super) fn take_serial(claim: &mut Claim) -> Option<u32> {
     claim.records.first_mut().and_then(|soa| serial::replace(soa, 0))
 }
 
-fn zone_of(draft: &Draft, asked: Option<&Name>, name: &Name) -> Result<ZoneRow, Problem> {
+pub(super) fn zone_of(draft: &Draft, asked: Option<&Name>, name: &Name) -> Result<ZoneRow, Problem> {
     match asked {
         Some(apex) => match draft.ledger.zone(apex) {
             Some(zone) if name.is_at_or_below(apex) => Ok(zone.clone()),
@@ -283,16 +296,16 @@ fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
                 put(draft, wish.clone(), existing, ClaimState::Held);
                 (outcome, None)
             }
-            Err(Obstacle::Conflict { holder, problem }) => {
-                let may_wait = manner.on_conflict == OnConflict::Queue && holder != wish.owner;
+            Err(Obstacle::Conflict(problem)) => {
                 let holds = existing.as_ref().is_some_and(Claim::is_held);
-                if may_wait && !holds {
+                if manner.on_conflict == OnConflict::Queue && !holds {
                     put(draft, wish.clone(), existing, ClaimState::Queued);
                     (ItemOutcome::Queued, Some(problem))
                 } else {
                     (ItemOutcome::Conflict, Some(problem))
                 }
             }
+            Err(Obstacle::Standing(problem)) => (ItemOutcome::Conflict, Some(problem)),
             Err(Obstacle::Invalid(problem)) => (ItemOutcome::Invalid, Some(problem)),
         }
     };

@@ -84,6 +84,8 @@ async fn rows_that_cannot_be_read_are_left_out_with_an_alarm() {
     server.apply("web", &["mail.example.com. A 192.0.2.2", "www.example.com. A 192.0.2.1"]).await;
     assert_eq!(server.values("mail.example.com.", "A"), ["192.0.2.2"]);
     server.put("web", "www.example.net. A 192.0.2.7").await.expect("a zone without SOA in the store takes writes");
+    server.put("web", "example.net. A 192.0.2.7").await.expect("and gets one again when its apex is written");
+    assert!(server.claims_at("example.net.").await.contains(&"example.net. SOA system:tenured held".to_owned()));
 }
 
 #[tokio::test]
