@@ -41,7 +41,8 @@ pub struct Setup {
     pub seed: u64,
 }
 
-/// Starts the actor. Batches go to `batches`, whose receiver is the controller's; when that is gone the actor ends.
+/// Starts the actor on the current runtime. Batches go to `batches`, on their way to the controller. The actor ends when
+/// all handles are gone, when the receiver of `batches` is, or when the sender of the revisions is.
 pub fn spawn(
     resolver: impl Resolve,
     setup: Setup,
@@ -137,7 +138,10 @@ impl<R: Resolve> Actor<R> {
                     self.engine.step(Event::Hint(target), now);
                 }
             }
-            Some(request) = self.requests.recv() => self.answer(request),
+            request = self.requests.recv() => match request {
+                Some(request) => self.answer(request),
+                None => return Next::End,
+            },
             () = sleep => {}
         }
         Next::Go
@@ -152,7 +156,10 @@ impl<R: Resolve> Actor<R> {
                     room.send(batch);
                     return Next::Go;
                 }
-                Some(request) = self.requests.recv() => self.answer(request),
+                request = self.requests.recv() => match request {
+                    Some(request) => self.answer(request),
+                    None => return Next::End,
+                },
             }
         }
     }
