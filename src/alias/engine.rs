@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::addresses::Internal;
-use super::lookup::{Failure, Lookup, Outcome, Report, Upstream};
+use super::lookup::{Answer, Failure, Lookup, Outcome, Report, Upstream};
 use super::probe::{Again, Due, LastError, Next, Other, Probe, Sibling, Terms};
+use crate::wire::name::Name;
 use crate::zone::alias::{AliasBatch, AliasEntry, AliasState, Family, FamilyAnswer, Moment, TargetKey};
 
 /// Most lookups in flight (alias.md section 3.6).
@@ -86,7 +87,7 @@ pub struct TargetStatus {
 }
 
 /// How it stands with the lookups of one family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeStatus {
     /// When it is asked next; none while a lookup is in flight.
     pub next_refresh: Option<Moment>,
@@ -94,6 +95,8 @@ pub struct ProbeStatus {
     pub last_error: Option<LastError>,
     /// Who answered last.
     pub upstream: Option<Upstream>,
+    /// Where CNAMEs led from the target in the last answer.
+    pub chain: Vec<Name>,
 }
 
 /// The state machine; see the module.
@@ -299,14 +302,14 @@ impl Engine {
 
     fn done(&mut self, report: Report, now: Moment) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        let Report { target, family, ticket, upstream, outcome } = report;
+        let Report { target, family, ticket, answer } = report;
         let Some(&slot) = self.index.get(&target) else { return };
         // A target that was forgotten and came back has another lookup in flight.
         if self.slot(slot).probes[at(family)].flight != Some(ticket) {
             return;
         }
         self.slot_mut(slot).probes[at(family)].flight = None;
-        self.hear(slot, family, (upstream, outcome), now);
+        self.hear(slot, family, answer, now);
         let terms = self.slot(slot).sibling(family);
         let other = family.other();
         let next = self.slot_mut(slot).change(other, |probe, answer| probe.other_settled(answer, terms, now));
@@ -315,7 +318,7 @@ impl Engine {
         }
     }
 
-    fn hear(&mut self, slot: u32, family: Family, heard: (Option<Upstream>, Outcome), now: Moment) {
+    fn hear(&mut self, slot: u32, family: Family, heard: Answer, now: Moment) {
         let terms = Terms { upstreams: self.settings.upstreams, internal: self.settings.internal };
         let sibling = self.slot(slot).sibling(family.other());
         let was_pending = self.slot(slot).entry.family(family).state == AliasState::Pending;
@@ -329,7 +332,7 @@ impl Engine {
     /// Without upstreams every target ends here, and is not asked again.
     fn no_resolver(&mut self, slot: u32, family: Family, now: Moment) {
         self.slot_mut(slot).probes[at(family)].due = None;
-        self.hear(slot, family, (None, Outcome::Failed(Failure::NoResolver)), now);
+        self.hear(slot, family, Answer::direct(None, Outcome::Failed(Failure::NoResolver)), now);
         self.schedule(slot, family, None);
     }
 
@@ -529,6 +532,7 @@ impl Slot {
                 next_refresh: probe.due.map(Due::at),
                 last_error: probe.last_error,
                 upstream: probe.upstream,
+                chain: probe.chain.to_vec(),
             }
         };
         TargetStatus {
