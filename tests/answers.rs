@@ -2,7 +2,8 @@
 //! `docs/rfcs.md` want, asked through `respond` without a socket.
 //!
 //! A file is lines. `#` begins a comment. `[zone ORIGIN owner=N families=A,AAAA]` is followed by the text of a zone file
-//! (`owner` and `families`, of its ALIAS records, may be left out); `[target NAME]` by what is known of an ALIAS target,
+//! (`owner` and `families`, of its ALIAS records, may be left out), `[zone-without-soa ORIGIN]` the same for a zone that
+//! loses its SOA behind the reader; `[target NAME]` by what is known of an ALIAS target,
 //! a line `A STATE ...` and `AAAA STATE ...` (`asking/hosted.rs`); `[rules ...]` changes the configuration for what
 //! follows: `any=full`, `nsid=TEXT`, `version=TEXT`, `edns=N`, `enforce`, `roll` (the former secret verifies still),
 //! `trust=ZONE`, `trust-all`. `[case ID SENTENCE]` begins a case, with the ids of its rules first; in it each line
@@ -146,9 +147,9 @@ impl Run {
         let (kind, rest) = head.split_once(' ').unwrap_or((head, ""));
         let mut words = rest.split_whitespace();
         match kind {
-            "zone" => {
+            "zone" | "zone-without-soa" => {
                 let origin = words.next().expect("an origin").to_owned();
-                let mut hosting = Hosting::default();
+                let mut hosting = Hosting { without_soa: kind == "zone-without-soa", ..Hosting::default() };
                 for word in words {
                     match word.split_once('=') {
                         Some(("owner", number)) => hosting.owner = number.parse().expect("a number"),

@@ -18,11 +18,13 @@ pub struct Hosting {
     pub owner: u32,
     /// Families that its ALIAS records flatten.
     pub families: Vec<Family>,
+    /// Whether its SOA is taken out, which no door lets happen.
+    pub without_soa: bool,
 }
 
 impl Default for Hosting {
     fn default() -> Hosting {
-        Hosting { owner: 1, families: Family::BOTH.to_vec() }
+        Hosting { owner: 1, families: Family::BOTH.to_vec(), without_soa: false }
     }
 }
 
@@ -32,6 +34,7 @@ pub fn zone(text: &str, origin: &Name, hosting: &Hosting) -> Arc<Zone> {
         .unwrap_or_else(|errors| panic!("zone {origin}: {}", errors[0]));
     let mut zone = Zone::new(file.origin, key(), hosting.owner);
     let mut rrsets = file.rrsets;
+    rrsets.retain(|(_, rrset)| !hosting.without_soa || rrset.rtype != Rtype::SOA);
     for (_, rrset) in rrsets.iter_mut().filter(|(_, rrset)| rrset.rtype == Rtype::ALIAS) {
         publish_alias(rrset, hosting);
     }

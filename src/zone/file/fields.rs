@@ -136,13 +136,23 @@ pub(super) fn push_plain_name(field: &[u8], origin: Option<&Name>, out: &mut Vec
     true
 }
 
+/// Whether a quote stands in the field without a backslash before it.
+fn has_bare_quote(field: &[u8]) -> bool {
+    let mut escaped = false;
+    field.iter().any(|octet| {
+        let bare = *octet == b'"' && !escaped;
+        escaped = *octet == b'\\' && !escaped;
+        bare
+    })
+}
+
 /// A name in full or relative to `origin`.
 pub(super) fn name(field: &[u8], origin: Option<&Name>) -> Result<Name, String> {
     let mut plain = Vec::with_capacity(MAX_NAME);
     if push_plain_name(field, origin, &mut plain) {
         return Name::from_wire(&plain).map_err(|error| wrong_name(field, &error.to_string()));
     }
-    if field.contains(&b'"') {
+    if has_bare_quote(field) {
         return Err(wrong_name(field, "a name is written without quotes"));
     }
     let text = std::str::from_utf8(field)
