@@ -321,3 +321,35 @@ fn ids_of_cases() -> BTreeMap<String, BTreeSet<String>> {
     }
     ids
 }
+
+#[test]
+fn alias_6_1_equal_addresses_and_ttl_make_the_message_of_a_static_rrset_octet_for_octet() {
+    const SOA: &str = "@ 3600 SOA ns1 hostmaster 1 7200 900 1209600 300\n@ 3600 NS ns1\nns1 3600 A 192.0.2.1\n";
+    let names = "to 3600 CNAME www\nmx 3600 MX 10 www\nmx 3600 MX 20 x.any\nold 3600 DNAME any\n";
+    let fixed = "www 60 A 192.0.2.10\nwww 60 A 192.0.2.11\nwww 60 AAAA 2001:db8::10\n\
+                 *.any 60 A 192.0.2.10\n*.any 60 A 192.0.2.11\n*.any 60 AAAA 2001:db8::10\n";
+    let alias = "www 300 ALIAS edge.proxy.test.\n*.any 300 ALIAS edge.proxy.test.\n";
+    let hosted = "www 60 ALIAS host\n*.any 60 ALIAS host\nhost 300 A 192.0.2.10\nhost 300 A 192.0.2.11\nhost 300 AAAA 2001:db8::10\n";
+    let snapshot_of = |records: &str| asking::hosted::snapshot(&[("example.com.", &format!("{SOA}{names}{records}"))]);
+    let wanted = snapshot_of(fixed);
+    let mut resolved = snapshot_of(alias);
+    let a = family_answer(&["resolved", "192.0.2.10", "192.0.2.11", "hold=60"], NOW);
+    let aaaa = family_answer(&["resolved", "2001:db8::10", "hold=60"], NOW);
+    resolved.alias.put(entry("edge.proxy.test.", Some(a), Some(aaaa), NOW));
+    let mut asker = Asker::new(rules());
+    let mut other = Asker::new(rules());
+    for (given, kind) in [(&resolved, "resolved"), (&snapshot_of(hosted), "in server")] {
+        for question in ["www.example.com.", "WWW.Example.com.", "x.any.example.com.", "to.example.com.", "mx.example.com.",
+            "x.old.example.com."]
+        {
+            for asked in ["A", "AAAA", "MX", "TXT", "CAA", "A edns", "A do cookie=client", "AAAA id=7", "A id=8", "MX id=9"] {
+                let query = query::parse(&format!("{question} {asked}"));
+                for transport in [Transport::Udp, Transport::Tcp] {
+                    let (_, wanted) = asker.send(&wanted, &query.octets, transport);
+                    let (_, given) = other.send(given, &query.octets, transport);
+                    assert_eq!(wanted, given, "{kind}: {question} {asked} {transport:?}");
+                }
+            }
+        }
+    }
+}
