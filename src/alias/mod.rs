@@ -13,3 +13,5 @@ mod probe;
 pub mod references;
 pub mod resolver;
 mod servers;
+
+pub use probe::LastError;
