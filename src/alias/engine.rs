@@ -80,6 +80,8 @@ pub struct TargetStatus {
     pub entry: Arc<AliasEntry>,
     /// How many ALIAS records lead to it.
     pub records: u32,
+    /// The names that CNAMEs led to from the target in the last answer, that of A if it had any.
+    pub chain: Vec<Name>,
     /// The lookups of A.
     pub a: ProbeStatus,
     /// The lookups of AAAA.
@@ -87,7 +89,7 @@ pub struct TargetStatus {
 }
 
 /// How it stands with the lookups of one family.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeStatus {
     /// When it is asked next; none while a lookup is in flight.
     pub next_refresh: Option<Moment>,
@@ -95,8 +97,6 @@ pub struct ProbeStatus {
     pub last_error: Option<LastError>,
     /// Who answered last.
     pub upstream: Option<Upstream>,
-    /// Where CNAMEs led from the target in the last answer.
-    pub chain: Vec<Name>,
 }
 
 /// The state machine; see the module.
@@ -532,12 +532,13 @@ impl Slot {
                 next_refresh: probe.due.map(Due::at),
                 last_error: probe.last_error,
                 upstream: probe.upstream,
-                chain: probe.chain.to_vec(),
             }
         };
+        let chain = self.probes.iter().map(|one| &one.chain).find(|chain| !chain.is_empty());
         TargetStatus {
             entry: self.entry.clone(),
             records: self.records,
+            chain: chain.map_or_else(Vec::new, |chain| chain.to_vec()),
             a: probe(Family::A),
             aaaa: probe(Family::Aaaa),
         }
