@@ -160,6 +160,11 @@ fn draft(plan: &Plan) -> BTreeMap<ZoneNumber, Draft<'_>> {
             add(first.zone, &first.name, at_name);
         }
     }
+    for zone in plan.serials.keys() {
+        if let Some(row) = ledger.zones.get(zone) {
+            drafts.entry(*zone).or_insert_with(|| Draft { row, names: Vec::new() });
+        }
+    }
     drafts
 }
 

@@ -8,11 +8,11 @@ use crate::ledger::claim::Claim;
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerNumber};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
-use crate::ledger::zones::{DEFAULT_TTL, soa_of};
-use crate::store::load::{Alarms, Frame};
+use crate::ledger::zones::own_records;
+use crate::store::load::{Alarms, Frame, Subject};
 use crate::store::{StoreError, Writer, load as reading};
 use crate::wire::codes::Rtype;
-use crate::wire::name::{HashKey, Name};
+use crate::wire::name::HashKey;
 use crate::zone::content::Zone;
 use crate::zone::node::RRset;
 use crate::zone::serial;
@@ -25,7 +25,7 @@ pub(super) async fn load(writer: &mut Writer, key: HashKey, alarms: &mut Alarms)
     let mut unfit = Vec::new();
     reading::names(writer, &frame, alarms, |claims| unfit.extend(building.put(claims))).await?;
     for sentence in unfit {
-        alarms.add(|| sentence);
+        alarms.add(Subject::Claim, || sentence);
     }
     let mut snapshot = Snapshot::new(key);
     snapshot.revision = writer.revision();
@@ -89,21 +89,24 @@ fn complete_apex(row: &ZoneRow, zone: &mut Zone, alarms: &mut Alarms) {
     let mut rrsets: Vec<RRset> = zone.apex_node().rrsets().map(|rrset| rrset.to_owned()).collect();
     if rrsets.iter().any(|rrset| rrset.rtype == Rtype::CNAME) {
         rrsets.retain(|rrset| rrset.rtype != Rtype::CNAME);
-        alarms.add(|| format!("the apex {} has a CNAME in the store, which is not served", row.name));
+        alarms.add(Subject::Frame, || format!("the apex {} has a CNAME in the store, which is not served", row.name));
     }
     let has = |rtype: Rtype| rrsets.iter().any(|rrset| rrset.rtype == rtype);
     let (has_soa, has_ns) = (has(Rtype::SOA), has(Rtype::NS));
-    let names: Vec<Name> = if row.nameservers.is_empty() { vec![row.name.clone()] } else { row.nameservers.clone() };
-    if !has_soa {
-        let mut soa = soa_of(&names[0], &row.name);
-        serial::replace(&mut soa, row.serial);
-        rrsets.push(RRset { rtype: Rtype::SOA, ttl: DEFAULT_TTL, records: vec![soa] });
-        alarms.add(|| format!("the zone {} has no SOA in the store, and is served with one of the server", row.name));
-    }
-    if !has_ns {
-        let records = names.iter().map(|name| name.as_wire().to_vec()).collect();
-        rrsets.push(RRset { rtype: Rtype::NS, ttl: DEFAULT_TTL, records });
-        alarms.add(|| format!("the zone {} has no NS in the store, and is served with one of the server", row.name));
+    for (rtype, is_there) in [(Rtype::SOA, has_soa), (Rtype::NS, has_ns)] {
+        if is_there {
+            continue;
+        }
+        let mut records = own_records(row, rtype);
+        if rtype == Rtype::SOA {
+            records.iter_mut().for_each(|soa| {
+                serial::replace(soa, row.serial);
+            });
+        }
+        rrsets.push(RRset { rtype, ttl: row.default_ttl, records });
+        alarms.add(Subject::Frame, || {
+            format!("the zone {} has no {rtype} in the store, and is served with that of the server", row.name)
+        });
     }
     rrsets.sort_by_key(|rrset| rrset.rtype);
     zone.set(&row.name, &rrsets);

@@ -234,12 +234,17 @@ impl Draft {
             return;
         }
         let last: Vec<&Claim> = before.iter().filter(|claim| claim.rtype == rtype && claim.is_held()).collect();
-        let Some(first) = last.first() else { return };
         let system = self.ensure_owner(&OwnerId::system(), None);
         let mut claim = self.new_claim(zone, &key.name, rtype, system);
-        claim.ttl = first.ttl;
-        claim.records = last.iter().flat_map(|claim| claim.records.iter().cloned()).collect();
-        super::wish::sort_records(rtype, &mut claim.records);
+        match last.first() {
+            Some(first) => {
+                claim.ttl = first.ttl;
+                claim.records = last.iter().flat_map(|claim| claim.records.iter().cloned()).collect();
+                super::wish::sort_records(rtype, &mut claim.records);
+            }
+            // The store has lost them, as loading has said: the zone gets those of its making again.
+            None => claim.records = super::zones::own_records(zone, rtype),
+        }
         self.put_claim(claim);
     }
 

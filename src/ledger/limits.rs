@@ -14,8 +14,6 @@ pub const MAX_RECORDS: usize = 100_000;
 pub const MAX_CLAIMS: usize = 1_000;
 /// Most zones of a server.
 pub const MAX_ZONES: u64 = 1_000_000;
-/// Most names of a zone.
-pub const MAX_NAMES: u64 = 10_000_000;
 /// Largest TTL in seconds (RFC 2181 section 8).
 pub const MAX_TTL: u32 = 0x7fff_ffff;
 /// Most claims below a new zone cut or DNAME that are read to see whether they stand in its way.

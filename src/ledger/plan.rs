@@ -10,7 +10,7 @@ use super::owner::{Owner, OwnerId, Tombstone};
 use super::report::{Refusal, Report};
 use super::scope::{Ledger, NameKey};
 use super::zone::{ZoneNumber, ZoneRow};
-use super::{letting_go, owning, tokens, write, zones};
+use super::{import, letting_go, owning, tokens, write, zones};
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -134,7 +134,7 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::CreateZone(create) => zones::create(&mut draft, actor, create)?,
         Command::UpdateZone(update) => zones::update(&mut draft, actor, update)?,
         Command::DeleteZone(zone) => zones::delete(&mut draft, actor, zone)?,
-        Command::ImportZone(import) => zones::import(&mut draft, actor, import)?,
+        Command::ImportZone(file) => import::import(&mut draft, actor, file)?,
         Command::Apply(apply) => write::apply(&mut draft, actor, apply)?,
         Command::Change(change) => write::change(&mut draft, actor, change)?,
         Command::PutOwner(put) => owning::put(&mut draft, actor, put)?,

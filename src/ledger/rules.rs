@@ -105,7 +105,9 @@ fn check_same_type(
 }
 
 fn check_types(ledger: &Ledger, wish: &Claim, held: &[&Claim]) -> Result<(), Obstacle> {
-    for other in held.iter().filter(|other| other.rtype != wish.rtype) {
+    let others = || held.iter().filter(|other| other.rtype != wish.rtype);
+    // An ALIAS is named before what a CNAME could not stand beside either: it is what was meant to be changed.
+    for other in others().filter(|other| other.rtype == Rtype::ALIAS).chain(others()) {
         if let Some((code, why)) = excludes(wish, other) {
             return Err(conflict(ledger, code, wish, other, why));
         }

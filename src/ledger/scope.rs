@@ -75,7 +75,10 @@ impl Scope {
                 scope.zones.insert(zone.clone());
                 scope.claimants_of = Some(zone.clone());
             }
-            Command::ImportZone(import) => scope.add_import(import),
+            Command::ImportZone(import) => {
+                let is_there = zone_of(&import.origin).as_ref() == Some(&import.origin);
+                scope.add_import(import, is_there);
+            }
             Command::Apply(apply) => scope.add_apply(apply, zone_of),
             Command::Change(change) => scope.add_change(change, zone_of),
             Command::PutOwner(put) => scope.add_owner(&put.owner, &put.keys),
@@ -103,9 +106,13 @@ impl Scope {
         self.owners.insert(OwnerId::system());
     }
 
-    fn add_import(&mut self, import: &ImportZone) {
+    /// In a zone that is not there yet, no name has a claim.
+    fn add_import(&mut self, import: &ImportZone, is_there: bool) {
         self.add_zone(&import.origin);
         self.owners.extend(import.owner.clone());
+        if !is_there {
+            return;
+        }
         self.names.insert((import.origin.clone(), import.origin.clone()));
         self.claims_of = Some(OwnerId::of_zone(&import.origin));
         for (name, rrset) in &import.rrsets {

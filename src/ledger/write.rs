@@ -49,7 +49,7 @@ pub(super) fn apply(draft: &mut Draft, actor: &Actor, apply: &Apply) -> Result<(
     check_count(apply.records.len())?;
     let owner = owning::prepare(draft, actor, &apply.owner, &apply.keys, Extent::Full, apply.if_revision)?;
     let manner = Manner { atomic: apply.atomic, on_conflict: apply.on_conflict, occluded: Occluded::Refused };
-    let wishes: Vec<Asked<'_>> = apply.records.iter().map(|wish| wish.as_ref().map(|wish| Asked::Wish(wish)).unwrap_or_else(Asked::Bad)).collect();
+    let wishes: Vec<Asked<'_>> = apply.records.iter().map(Asked::of).collect();
     let prune = if apply.prune { Deletes::Unlisted(apply.max_deletes) } else { Deletes::None };
     write(draft, actor, owner, &wishes, prune, manner)
 }
@@ -59,7 +59,7 @@ pub(super) fn change(draft: &mut Draft, actor: &Actor, change: &Change) -> Resul
     check_count(change.upsert.len() + change.delete.len())?;
     let is_known = draft.ledger.owner(&change.owner).is_some();
     let manner = Manner { atomic: change.atomic, on_conflict: change.on_conflict, occluded: Occluded::Refused };
-    let wishes: Vec<Asked<'_>> = change.upsert.iter().map(|wish| wish.as_ref().map(|wish| Asked::Wish(wish)).unwrap_or_else(Asked::Bad)).collect();
+    let wishes: Vec<Asked<'_>> = change.upsert.iter().map(Asked::of).collect();
     if !is_known && change.upsert.is_empty() {
         // Nothing to delete, and no reason to make the owner; who may not ask is told so all the same.
         entitlement::check_owner(&draft.ledger, actor, &change.owner, change.keys.parent.as_ref())?;
@@ -83,6 +83,15 @@ fn check_count(records: usize) -> Result<(), Problem> {
 pub(super) enum Asked<'a> {
     Wish(&'a Wish),
     Bad(&'a BadWish),
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(wish: &'a Result<Wish, BadWish>) -> Asked<'a> {
+        match wish {
+            Ok(wish) => Asked::Wish(wish),
+            Err(bad) => Asked::Bad(bad),
+        }
+    }
 }
 
 /// What goes.
@@ -157,7 +166,7 @@ pub(super) fn write(
     finish(draft, manner)
 }
 
-fn finish(draft: &mut Draft, manner: Manner) -> Result<(), Refusal> {
+pub(super) fn finish(draft: &mut Draft, manner: Manner) -> Result<(), Refusal> {
     if !manner.atomic {
         return Ok(());
     }
@@ -221,8 +230,7 @@ fn resolve(
         }
     };
     if !listed.claims.insert((zone.number, wish.name.clone(), wish.rtype, wish.set_id.clone())) {
-        let detail = format!("{} {} is listed twice: put all its values into one", wish.name, wish.rtype);
-        return Err(refuse(Some(zone.name.clone()), Problem::new(Code::InvalidRecord, detail)));
+        return Err(refuse(Some(zone.name.clone()), listed_twice(&wish.name, wish.rtype)));
     }
     entitlement::check_record(&draft.ledger, actor, &zone, &wish.name, wish.rtype)
         .map_err(|problem| refuse(Some(zone.name.clone()), problem))?;
@@ -237,6 +245,10 @@ fn resolve(
     Ok(Candidate { claim, zone, serial })
 }
 
+pub(super) fn listed_twice(name: &Name, rtype: Rtype) -> Problem {
+    Problem::new(Code::InvalidRecord, format!("{name} {rtype} is listed twice: put all its values into one"))
+}
+
 /// The serial of an SOA, which the zone keeps and the claim does not.
 pub(super) fn take_serial(claim: &mut Claim) -> Option<u32> {
     if claim.rtype != Rtype::SOA {
@@ -245,7 +257,7 @@ pub(super) fn take_serial(claim: &mut Claim) -> Option<u32> {
     claim.records.first_mut().and_then(|soa| serial::replace(soa, 0))
 }
 
-fn zone_of(draft: &Draft, asked: Option<&Name>, name: &Name) -> Result<ZoneRow, Problem> {
+pub(super) fn zone_of(draft: &Draft, asked: Option<&Name>, name: &Name) -> Result<ZoneRow, Problem> {
     match asked {
         Some(apex) => match draft.ledger.zone(apex) {
             Some(zone) if name.is_at_or_below(apex) => Ok(zone.clone()),

@@ -2,21 +2,18 @@
 
 use super::actor::{Actor, Role};
 use super::code::Code;
-use super::command::{BadWish, CreateZone, ImportZone, UpdateZone, Wish};
+use super::command::{CreateZone, UpdateZone};
 use super::draft::Draft;
 use super::entitlement;
 use super::limits::{MAX_TEXT, MAX_TTL, MAX_ZONES};
 use super::owner::OwnerId;
 use super::owning;
-use super::plan::{History, ZoneChange};
+use super::plan::ZoneChange;
 use super::report::{ItemOutcome, Problem, Refusal};
-use super::rules::Occluded;
 use super::wish;
-use super::write::{self, Asked, Deletes, Manner};
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
-use crate::wire::rdata;
 use crate::zone::serial;
 
 /// Seconds of records that give no TTL, in a zone that gives none.
@@ -50,17 +47,16 @@ pub(super) fn create(draft: &mut Draft, actor: &Actor, create: &CreateZone) -> R
 }
 
 /// A new zone's keys with their defaults.
-struct Keys {
+pub(super) struct Keys {
     owner: OwnerId,
     nameservers: Vec<Name>,
     contact: String,
-    mailbox: Name,
     default_ttl: u32,
     upstream_group: Option<String>,
 }
 
 impl Keys {
-    fn of(actor: &Actor, create: &CreateZone) -> Result<Keys, Problem> {
+    pub(super) fn of(actor: &Actor, create: &CreateZone) -> Result<Keys, Problem> {
         let nameservers = match &create.nameservers {
             Some(names) if names.is_empty() => {
                 return Err(Problem::new(Code::BadRequest, "a zone has at least one name server"));
@@ -76,9 +72,9 @@ impl Keys {
         };
         let default_ttl = create.default_ttl.unwrap_or(DEFAULT_TTL);
         check_keys(Some(default_ttl), create.upstream_group.as_deref())?;
+        mailbox(&contact)?;
         Ok(Keys {
             owner: create.owner.clone().unwrap_or_else(|| default_owner(actor, &create.name)),
-            mailbox: mailbox(&contact)?,
             nameservers,
             contact,
             default_ttl,
@@ -123,7 +119,7 @@ fn mailbox(contact: &str) -> Result<Name, Problem> {
 }
 
 /// Makes a zone with the server's own SOA and NS.
-fn make(
+pub(super) fn make(
     draft: &mut Draft,
     actor: &Actor,
     apex: &Name,
@@ -158,19 +154,30 @@ fn make(
     };
     draft.ledger.add_zone(zone.clone());
     let system = draft.ensure_owner(&OwnerId::system(), None);
-    let mut soa = draft.new_claim(&zone, apex, Rtype::SOA, system);
-    soa.records = vec![soa_of(&zone.nameservers[0], &keys.mailbox)];
-    draft.put_claim(soa);
-    let mut ns = draft.new_claim(&zone, apex, Rtype::NS, system);
-    ns.records = zone.nameservers.iter().map(|name| name.as_wire().to_vec()).collect();
-    wish::sort_records(Rtype::NS, &mut ns.records);
-    draft.put_claim(ns);
+    for rtype in [Rtype::SOA, Rtype::NS] {
+        let mut claim = draft.new_claim(&zone, apex, rtype, system);
+        claim.records = own_records(&zone, rtype);
+        draft.put_claim(claim);
+    }
     draft.zones.push(ZoneChange::Created(zone));
     Ok(number)
 }
 
+/// The server's own SOA (with serial 0) or NS of a zone, from the keys it was made with.
+pub fn own_records(zone: &ZoneRow, rtype: Rtype) -> Vec<Vec<u8>> {
+    let fallback = [zone.name.clone()];
+    let names = if zone.nameservers.is_empty() { &fallback[..] } else { &zone.nameservers };
+    if rtype == Rtype::SOA {
+        let mailbox = mailbox(&zone.contact).unwrap_or_else(|_| zone.name.clone());
+        return vec![soa_of(&names[0], &mailbox)];
+    }
+    let mut records = names.iter().map(|name| name.as_wire().to_vec()).collect();
+    wish::sort_records(Rtype::NS, &mut records);
+    records
+}
+
 /// RDATA of an SOA with serial 0 and the server's times.
-pub fn soa_of(primary: &Name, mailbox: &Name) -> Vec<u8> {
+fn soa_of(primary: &Name, mailbox: &Name) -> Vec<u8> {
     let mut soa = [primary.as_wire(), mailbox.as_wire()].concat();
     for number in [0].iter().chain(&SOA_TIMES) {
         soa.extend_from_slice(&u32::to_be_bytes(*number));
@@ -194,7 +201,7 @@ fn check_around(draft: &Draft, actor: &Actor, apex: &Name) -> Result<(), Problem
 }
 
 /// The zone, if the actor may change it.
-fn entitled_zone(draft: &Draft, actor: &Actor, apex: &Name) -> Result<ZoneRow, Problem> {
+pub(super) fn entitled_zone(draft: &Draft, actor: &Actor, apex: &Name) -> Result<ZoneRow, Problem> {
     entitlement::check_writes(actor)?;
     entitlement::check_zone_limit(actor, apex)?;
     let Some(zone) = draft.ledger.zone(apex) else {
@@ -256,76 +263,4 @@ pub(super) fn delete(draft: &mut Draft, actor: &Actor, apex: &Name) -> Result<()
     draft.zones.push(ZoneChange::Deleted(zone));
     draft.report.subject = Some(ItemOutcome::Deleted);
     Ok(())
-}
-
-/// Plans [`super::command::Command::ImportZone`].
-pub(super) fn import(draft: &mut Draft, actor: &Actor, import: &ImportZone) -> Result<(), Refusal> {
-    let apex = &import.origin;
-    let is_new = draft.ledger.zone(apex).is_none();
-    if is_new {
-        make_for(draft, actor, import)?;
-    } else {
-        entitled_zone(draft, actor, apex)?;
-    }
-    let id = OwnerId::of_zone(apex);
-    let owner = draft.ensure_owner(&id, None);
-    let wishes: Vec<Result<Wish, BadWish>> =
-        import.rrsets.iter().map(|(name, rrset)| to_wish(apex, name, rrset)).collect();
-    let asked: Vec<Asked<'_>> =
-        wishes.iter().map(|wish| wish.as_ref().map(|wish| Asked::Wish(wish)).unwrap_or_else(Asked::Bad)).collect();
-    let deletes = if import.prune { Deletes::Unlisted(import.max_deletes) } else { Deletes::None };
-    let manner = Manner { atomic: import.atomic, on_conflict: import.on_conflict, occluded: Occluded::Kept };
-    write::write(draft, actor, owner, &asked, deletes, manner)?;
-    let count = |outcome| draft.report.summary.count(outcome);
-    draft.history = History::Import {
-        zone: apex.clone(),
-        owner: id,
-        written: count(ItemOutcome::Created) + count(ItemOutcome::Updated),
-        deleted: count(ItemOutcome::Deleted),
-    };
-    draft.report.results.retain(|item| item.outcome.is_refused() || item.outcome == ItemOutcome::Deleted);
-    draft.report.subject = Some(if is_new { ItemOutcome::Created } else { ItemOutcome::Updated });
-    Ok(())
-}
-
-/// Makes the zone that a file is imported into, with the serial of the file.
-fn make_for(draft: &mut Draft, actor: &Actor, import: &ImportZone) -> Result<(), Problem> {
-    let at_apex = |rtype: Rtype| {
-        import.rrsets.iter().find(|(name, rrset)| *name == import.origin && rrset.rtype == rtype).map(|(_, rrset)| rrset)
-    };
-    let soa = at_apex(Rtype::SOA).and_then(|rrset| rrset.records.first());
-    let nameservers: Vec<Name> = at_apex(Rtype::NS)
-        .into_iter()
-        .flat_map(|rrset| &rrset.records)
-        .filter_map(|record| rdata::target(Rtype::NS, record))
-        .collect();
-    let create = CreateZone {
-        nameservers: (!nameservers.is_empty()).then_some(nameservers),
-        owner: import.owner.clone(),
-        ..CreateZone::new(import.origin.clone())
-    };
-    let keys = Keys::of(actor, &create)?;
-    let serial = soa.and_then(|soa| serial::replace(&mut soa.clone(), 0));
-    make(draft, actor, &import.origin, keys, serial)?;
-    Ok(())
-}
-
-fn to_wish(apex: &Name, name: &Name, rrset: &crate::zone::node::RRset) -> Result<Wish, BadWish> {
-    let wish = Wish {
-        zone: Some(apex.clone()),
-        name: name.clone(),
-        rtype: rrset.rtype,
-        set_id: String::new(),
-        ttl: Some(rrset.ttl),
-        records: rrset.records.clone(),
-        alias: None,
-        share: false,
-        labels: super::owner::Labels::new(),
-    };
-    wish::checked(wish).map_err(|problem| BadWish {
-        name: name.to_string(),
-        rtype: rrset.rtype.to_string(),
-        key: Some((name.clone(), rrset.rtype)),
-        problem,
-    })
 }

@@ -13,32 +13,48 @@ use crate::ledger::claim::Claim;
 use crate::ledger::owner::{Owner, OwnerNumber};
 use crate::ledger::zone::ZoneRow;
 
-/// Most sentences about broken rows; the rest is counted.
+/// Most sentences about broken rows of one kind; the rest is counted.
 const MAX_ALARMS: usize = 100;
+
+/// What an alarm is about, so that many of one kind do not hide another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A zone or an owner.
+    Frame,
+    /// A claim, or the claims of a name.
+    Claim,
+}
 
 /// Sentences about rows that are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alarms {
-    sentences: Vec<String>,
+    frame: Vec<String>,
+    claims: Vec<String>,
     more: u64,
 }
 
 impl Alarms {
     /// Adds one.
-    pub fn add(&mut self, sentence: impl FnOnce() -> String) {
-        if self.sentences.len() < MAX_ALARMS {
-            self.sentences.push(sentence());
+    pub fn add(&mut self, subject: Subject, sentence: impl FnOnce() -> String) {
+        let sentences = match subject {
+            Subject::Frame => &mut self.frame,
+            Subject::Claim => &mut self.claims,
+        };
+        if sentences.len() < MAX_ALARMS {
+            sentences.push(sentence());
         } else {
             self.more += 1;
         }
     }
 
     /// The sentences, the last one saying how many more there were.
-    pub fn into_sentences(mut self) -> Vec<String> {
+    pub fn into_sentences(self) -> Vec<String> {
+        let mut sentences = self.frame;
+        sentences.extend(self.claims);
         if self.more > 0 {
-            self.sentences.push(format!("{} more rows of the store cannot be read and are not served", self.more));
+            sentences.push(format!("{} more rows of the store cannot be read and are not served", self.more));
         }
-        self.sentences
+        sentences
     }
 }
 
@@ -59,7 +75,7 @@ pub async fn frame(writer: &mut Writer, alarms: &mut Alarms) -> Result<Frame, St
             Ok(owner) => {
                 frame.owners.insert(owner.number, owner);
             }
-            Err(why) => alarms.add(|| format!("an owner of the store cannot be read: {why}")),
+            Err(why) => alarms.add(Subject::Frame, || format!("an owner of the store cannot be read: {why}")),
         }
     }
     for row in sqlx::query(sql::ALL_ZONES).fetch_all(writer.connection()).await? {
@@ -67,7 +83,7 @@ pub async fn frame(writer: &mut Writer, alarms: &mut Alarms) -> Result<Frame, St
             Ok(zone) => frame.zones.push(zone),
             Err(why) => {
                 let name: String = row.try_get(1).unwrap_or_default();
-                alarms.add(|| format!("the zone {} cannot be read and is not served: {why}", name.escape_debug()));
+                alarms.add(Subject::Frame, || format!("the zone {} cannot be read and is not served: {why}", name.escape_debug()));
             }
         }
     }
@@ -89,7 +105,9 @@ pub async fn names(
         let mut claim = match columns::claim(&row, &apexes) {
             Ok(claim) => claim,
             Err(why) => {
-                alarms.add(|| format!("a claim of the store cannot be read and is not served ({}): {why}", place(&row, &apexes)));
+                alarms.add(Subject::Claim, || {
+                    format!("a claim of the store cannot be read and is not served ({}): {why}", place(&row, &apexes))
+                });
                 continue;
             }
         };
@@ -99,7 +117,9 @@ pub async fn names(
         match frame.owners.get(&claim.owner) {
             Some(owner) => claim.owner_id = owner.id.clone(),
             None => {
-                alarms.add(|| format!("a claim of the store is not served ({}): its owner is not there", place(&row, &apexes)));
+                alarms.add(Subject::Claim, || {
+                    format!("a claim of the store is not served ({}): its owner is not there", place(&row, &apexes))
+                });
                 continue;
             }
         }

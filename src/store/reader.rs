@@ -1,6 +1,6 @@
 //! Reads of what is committed, for lists and look-ups; read-only connections that never wait for the writer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use sqlx::sqlite::SqliteRow;
@@ -8,7 +8,7 @@ use sqlx::{Row, Sqlite, SqlitePool, Transaction};
 
 use super::columns::{self, Apexes};
 use super::error::StoreError;
-use super::ledger::text_list;
+use super::ledger::{number_list, text_list};
 use super::rows::{
     ChangeFilter, ChangeRow, ClaimCounts, ClaimFilter, ClaimRow, Listing, OwnerFilter, OwnerSummary, TokenRow,
     ZoneSummary,
@@ -17,7 +17,7 @@ use super::{open, sql};
 use crate::ledger::claim::{Claim, ClaimState};
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerId, OwnerNumber};
-use crate::ledger::zone::{ZoneNumber, ZoneRow};
+use crate::ledger::zone::ZoneRow;
 use crate::wire::name::Name;
 
 /// Most changes of one reading.
@@ -48,9 +48,8 @@ impl Reader {
     pub async fn zones(&self) -> Result<Listing<ZoneSummary>, StoreError> {
         let (mut view, revision) = self.view().await?;
         let rows = sqlx::query(sql::ALL_ZONES).fetch_all(&mut *view).await?;
-        let counts = counts(&sqlx::query(sql::ZONE_COUNTS).fetch_all(&mut *view).await?);
         let mut items: Vec<ZoneSummary> =
-            rows.iter().filter_map(|row| columns::zone(row).ok()).map(|zone| summary(zone, &counts)).collect();
+            rows.iter().filter_map(|row| columns::zone(row).ok()).map(|zone| ZoneSummary { zone }).collect();
         items.sort_by(|left, right| left.zone.name.cmp(&right.zone.name));
         Ok(Listing { revision, items })
     }
@@ -58,9 +57,7 @@ impl Reader {
     /// A zone by its apex.
     pub async fn zone(&self, name: &Name) -> Result<Option<ZoneSummary>, StoreError> {
         let (mut view, _) = self.view().await?;
-        let Some(zone) = zone_by_name(&mut view, name).await? else { return Ok(None) };
-        let rows = sqlx::query(sql::ZONE_COUNT_OF).bind(i64::from(zone.number.0)).fetch_all(&mut *view).await?;
-        Ok(Some(summary(zone, &counts(&rows))))
+        Ok(zone_by_name(&mut view, name).await?.map(|zone| ZoneSummary { zone }))
     }
 
     /// Owners by name. Filtered here, and counted by two statements for all of them.
@@ -113,29 +110,27 @@ impl Reader {
         }
         let mut owner = None;
         if let Some(id) = &filter.owner {
-            let list = text_list(std::iter::once(id.to_string()));
-            let rows = sqlx::query(sql::OWNERS_BY_NAME).bind(list).fetch_all(&mut *view).await?;
-            match rows.iter().filter_map(|row| columns::owner(row).ok()).find(|one| one.id == *id) {
-                Some(found) => owner = Some(found.number),
+            match owner_by_name(&mut view, id).await? {
+                Some(found) => owner = Some(found),
                 None => return nothing(),
             }
         }
-        let all_zones = sqlx::query(sql::ALL_ZONES).fetch_all(&mut *view).await?;
-        let apexes: Apexes = all_zones
-            .iter()
-            .filter_map(|row| columns::zone(row).ok())
-            .map(|zone| (zone.number, zone.name))
-            .collect();
-        let rows = claim_rows(&mut view, filter, zone.as_ref().map(|zone| zone.number), owner, &apexes).await?;
-        let owners = sqlx::query(sql::ALL_OWNERS).fetch_all(&mut *view).await?;
-        let owners: BTreeMap<OwnerNumber, Owner> =
-            owners.iter().filter_map(|row| columns::owner(row).ok()).map(|owner| (owner.number, owner)).collect();
+        let rows = claim_rows(&mut view, filter, zone.as_ref(), owner).await?;
+        let distinct = |at: usize| -> BTreeSet<u32> {
+            rows.iter().filter_map(|row| columns::number(row, at, "").ok()).collect()
+        };
+        let zones = sqlx::query(sql::ZONES_BY_ID).bind(number_list(distinct(0))).fetch_all(&mut *view).await?;
+        let zones = zones.iter().filter_map(|row| columns::zone(row).ok());
+        let apexes: Apexes = zones.map(|zone| (zone.number, zone.name)).collect();
+        let owners = sqlx::query(sql::OWNERS_BY_ID).bind(number_list(distinct(3))).fetch_all(&mut *view).await?;
+        let owners = owners.iter().filter_map(|row| columns::owner(row).ok());
+        let owners: BTreeMap<OwnerNumber, OwnerId> = owners.map(|owner| (owner.number, owner.id)).collect();
         let items = rows
             .iter()
             .filter_map(|row| columns::claim(row, &apexes).ok())
             .filter(|claim| is_meant(claim, filter, zone.as_ref(), owner))
             .filter_map(|claim| {
-                let owner_id = owners.get(&claim.owner)?.id.clone();
+                let owner_id = owners.get(&claim.owner)?.clone();
                 Some(ClaimRow { zone: apexes.get(&claim.zone)?.clone(), claim: Claim { owner_id, ..claim } })
             })
             .collect();
@@ -189,35 +184,47 @@ async fn zone_by_name(view: &mut Transaction<'static, Sqlite>, name: &Name) -> R
     Ok(row.and_then(|row| columns::zone(&row).ok()))
 }
 
+async fn owner_by_name(
+    view: &mut Transaction<'static, Sqlite>,
+    id: &OwnerId,
+) -> Result<Option<OwnerNumber>, StoreError> {
+    let list = text_list(std::iter::once(id.to_string()));
+    let rows = sqlx::query(sql::OWNERS_BY_NAME).bind(list).fetch_all(&mut **view).await?;
+    let mut owners = rows.iter().filter_map(|row| columns::owner(row).ok());
+    Ok(owners.find(|owner| owner.id == *id).map(|owner| owner.number))
+}
+
 /// The rows by the narrowest index that the filter has; [`is_meant`] does the rest.
 async fn claim_rows(
     view: &mut Transaction<'static, Sqlite>,
     filter: &ClaimFilter,
-    zone: Option<ZoneNumber>,
+    zone: Option<&ZoneRow>,
     owner: Option<OwnerNumber>,
-    apexes: &Apexes,
 ) -> Result<Vec<SqliteRow>, StoreError> {
-    let rtype = filter.rtype.map(|rtype| i64::from(rtype.0));
-    let state = filter.state.map(ClaimState::text);
-    let mut rows = Vec::new();
     if let Some(name) = &filter.name {
-        let zones = apexes.iter().filter(|(number, apex)| {
-            zone.is_none_or(|wanted| wanted == **number) && name.is_at_or_below(apex)
-        });
-        for (number, apex) in zones {
-            let Some(key) = name.sort_key(apex) else { continue };
-            let list = text_list(std::iter::once(super::codec::hexadecimal(&key)));
-            let at = sqlx::query(sql::CLAIMS_AT).bind(i64::from(number.0)).bind(list).fetch_all(&mut **view).await?;
-            rows.extend(at);
-        }
-        return Ok(rows);
+        return claim_rows_at(view, name).await;
     }
     let query = match (owner, zone) {
         (Some(owner), _) => sqlx::query(sql::CLAIMS_OF_OWNER).bind(i64::from(owner.0)),
-        (None, Some(zone)) => sqlx::query(sql::CLAIMS_OF_ZONE).bind(i64::from(zone.0)),
-        (None, None) => sqlx::query(sql::CLAIMS_LISTED).bind(None::<i64>),
+        (None, Some(zone)) => sqlx::query(sql::CLAIMS_OF_ZONE).bind(i64::from(zone.number.0)),
+        (None, None) => sqlx::query(sql::CLAIMS_LISTED),
     };
-    rows = query.bind(rtype).bind(state).fetch_all(&mut **view).await?;
+    let rtype = filter.rtype.map(|rtype| i64::from(rtype.0));
+    let query = query.bind(rtype).bind(filter.state.map(ClaimState::text));
+    Ok(query.fetch_all(&mut **view).await?)
+}
+
+/// The rows at a name, in every zone that it may be in.
+async fn claim_rows_at(view: &mut Transaction<'static, Sqlite>, name: &Name) -> Result<Vec<SqliteRow>, StoreError> {
+    let apexes = text_list(name.ancestors().map(|apex| apex.to_string()));
+    let zones = sqlx::query(sql::ZONES_BY_NAME).bind(apexes).fetch_all(&mut **view).await?;
+    let mut rows = Vec::new();
+    for zone in zones.iter().filter_map(|row| columns::zone(row).ok()) {
+        let Some(key) = name.sort_key(&zone.name) else { continue };
+        let list = text_list(std::iter::once(super::codec::hexadecimal(&key)));
+        let number = i64::from(zone.number.0);
+        rows.extend(sqlx::query(sql::CLAIMS_AT).bind(number).bind(list).fetch_all(&mut **view).await?);
+    }
     Ok(rows)
 }
 
@@ -233,11 +240,6 @@ fn is_meant(claim: &Claim, filter: &ClaimFilter, zone: Option<&ZoneRow>, owner: 
 fn counts(rows: &[SqliteRow]) -> BTreeMap<u32, u64> {
     let count = |row: &SqliteRow| Some((columns::number(row, 0, "").ok()?, columns::number(row, 1, "").ok()?));
     rows.iter().filter_map(count).collect()
-}
-
-fn summary(zone: ZoneRow, counts: &BTreeMap<u32, u64>) -> ZoneSummary {
-    let held = counts.get(&zone.number.0).copied().unwrap_or(0);
-    ZoneSummary { zone, held }
 }
 
 /// What stands around owners: those above, and the counts of children and claims.

@@ -17,13 +17,11 @@ pub struct Listing<T> {
     pub items: Vec<T>,
 }
 
-/// A zone with its count of records.
+/// A zone as it is listed. How many records it has, the published zone knows without counting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneSummary {
     /// The zone.
     pub zone: ZoneRow,
-    /// Held claims in it (RRsets, not records: the published zone counts those).
-    pub held: u64,
 }
 
 /// Claims of an owner by state.

@@ -304,9 +304,7 @@ impl Writer {
                 history.write(&mut self.connection, row).await?;
             }
         }
-        for claim in &plan.fresh {
-            self.put_claim(plan, claim).await?;
-        }
+        self.write_fresh(plan).await?;
         for claim in &plan.asserted {
             let Some(key) = key_of(plan, claim) else { continue };
             sqlx::query(sql::ASSERT_CLAIM)
@@ -356,6 +354,32 @@ impl Writer {
             .bind(signed(claim.revision))
             .execute(&mut self.connection)
             .await?;
+        Ok(())
+    }
+
+    /// The claims of an import into a new zone: held, of one owner, written at one time, many to a statement.
+    async fn write_fresh(&mut self, plan: &Plan) -> Result<(), StoreError> {
+        let mut chunks = plan.fresh.chunks_exact(sql::FRESH_ROWS);
+        for chunk in &mut chunks {
+            let Some(first) = chunk.first() else { continue };
+            let mut query = sqlx::query(sql::write_fresh())
+                .bind(i64::from(first.zone.0))
+                .bind(i64::from(first.owner.0))
+                .bind(signed(first.created.0))
+                .bind(signed(first.revision));
+            for claim in chunk {
+                query = query
+                    .bind(key_of(plan, claim))
+                    .bind(i64::from(claim.rtype.0))
+                    .bind(i64::from(claim.ttl))
+                    .bind(codec::pack(&claim.records))
+                    .bind(claim.alias.as_ref().and_then(codec::json));
+            }
+            query.execute(&mut self.connection).await?;
+        }
+        for claim in chunks.remainder() {
+            self.put_claim(plan, claim).await?;
+        }
         Ok(())
     }
 

@@ -1,0 +1,9 @@
+//! The change flow from command to published Snapshot, over a real store (ownership.md sections 2 and 7).
+
+mod guarantees;
+mod letting_go;
+mod store;
+mod support;
+mod tokens;
+mod types;
+mod zones;
