@@ -5,6 +5,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod hosted;
+pub mod model;
 pub mod query;
 pub mod reply;
 pub mod text;
