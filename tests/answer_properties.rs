@@ -60,7 +60,7 @@ fn any_zone(types: &'static [&'static str]) -> impl Strategy<Value = ModelZone> 
     vec((own_name(), select(types), any_name(), any::<u8>()), 0..16).prop_map(|records| {
         let mut rrsets: BTreeMap<(Vec<u8>, Rtype), (Name, RRset)> = BTreeMap::new();
         let apex = name(APEX);
-        let soa = ("SOA", "NS.zone.test. host.zone.test. 1 2 3 4 300".to_owned());
+        let soa = ("SOA", "NS.zone.test. host.zone.test. 1 2 3 4 30".to_owned());
         let own = records.iter().map(|(owner, rtype, target, number)| {
             (owner.as_str(), (*rtype, rdata(rtype, target, *number)))
         });
@@ -533,6 +533,30 @@ fn an_rrset_of_a_thousand_names_is_whole_over_tcp_and_cheap() {
         // Far above what it takes; a writer that compares all names with all takes longer.
         assert!(took < Duration::from_secs(8), "{took:?} for 20 replies");
     }
+}
+
+#[test]
+fn h17_a_name_first_written_behind_offset_16383_is_not_pointed_to() {
+    let mut zone = SAMPLE.to_owned();
+    for number in 0..700 {
+        zone.push_str(&format!("_far._tcp SRV 0 {number} 53 target-{number:03}\n"));
+    }
+    for number in 0..13 {
+        zone.push_str(&format!("target-{number:03} A 192.0.2.{number}\ntarget-{number:03} AAAA 2001:db8::{number}\n"));
+    }
+    let snapshot = hosted::snapshot(&[("example.com.", &zone)]);
+    let mut asker = Asker::new(rules());
+    let sent = plain(1, &name_wire("_far._tcp.example.com."), 33);
+    let (outcome, octets) = asker.send(&snapshot, &sent, Transport::Tcp);
+    let reply = check_reply(&outcome, octets, &sent, Transport::Tcp).expect("a reply");
+    assert_eq!(reply.records(0).count(), 700);
+    let owners: Vec<String> =
+        reply.records(2).map(|record| format!("{} {}", asking::text::name_text(&record.owner), record.rtype)).collect();
+    let wanted: Vec<String> = (0..13)
+        .flat_map(|number| ["A", "AAAA"].map(|rtype| format!("target-{number:03}.example.com. {rtype}")))
+        .collect();
+    assert_eq!(owners, wanted);
+    assert!(reply.records(2).all(|record| record.at > 0x3fff), "behind what can be pointed to");
 }
 
 #[test]
