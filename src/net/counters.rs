@@ -11,7 +11,7 @@ const CODES: usize = 24;
 
 /// Why a message got no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Drop {
+pub(super) enum Unanswered {
     /// It was no query at all.
     NotAQuery,
     /// The reply was not taken by the kernel.
@@ -37,10 +37,10 @@ impl Block {
         self.responses[row][usize::from(rcode.0).min(CODES - 1)].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn drop(&self, reason: Drop, count: u64) {
+    pub(super) fn unanswered(&self, reason: Unanswered, count: u64) {
         match reason {
-            Drop::NotAQuery => &self.not_a_query,
-            Drop::NotSent => &self.not_sent,
+            Unanswered::NotAQuery => &self.not_a_query,
+            Unanswered::NotSent => &self.not_sent,
         }
         .fetch_add(count, Ordering::Relaxed);
     }

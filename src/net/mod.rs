@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use tokio::sync::watch;
 
-use crate::alias::AliasHandle;
+use crate::alias::handle::AliasHandle;
 use crate::answer::{Outcome, Request, Rules, Scratch, respond};
 use crate::clock::Clock;
 use crate::wire::codes::Rcode;

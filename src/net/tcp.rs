@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::counters::{Block, Drop as Dropped};
+use super::counters::{Block, Unanswered};
 use super::parking::DEFERRAL;
 use super::{Serving, respond_guarded};
 use crate::answer::{MAX_MESSAGE, Outcome, Patience, Request, Scratch, Transport};
@@ -277,7 +277,7 @@ impl Connection {
         });
         match outcome {
             Outcome::Reply { .. } => {}
-            Outcome::Silent(_) => self.counters.drop(Dropped::NotAQuery, 1),
+            Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 let until = deferred.and_then(Result::ok).unwrap_or_else(|| Instant::now() + DEFERRAL);

@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::batch::{Batch, bind};
-use super::counters::{Block, Drop};
+use super::counters::{Block, Unanswered};
 use super::parking::{Parked, Parking};
 use super::{Serving, respond_guarded};
 use crate::answer::{Outcome, Patience, Request, Scratch, Transport};
+use crate::zone::alias::{Moment, TargetKey};
+use crate::zone::snapshot::Snapshot;
 
 /// How long a thread waits for a datagram before it looks whether it should end.
 const WAIT: Duration = Duration::from_millis(200);
@@ -59,31 +61,19 @@ impl Worker {
         let snapshot = self.serving.published.load();
         let now = self.serving.clock.now();
         for index in 0..count {
-            let (octets, peer, out) = self.batch.message(index);
-            let mut request =
-                Request { octets, transport: Transport::Udp, client: peer.ip(), now, patience: Patience::Wait };
-            let rules = &self.serving.rules;
-            let mut outcome = respond_guarded(rules, &snapshot, scratch, &request, out);
-            if let Outcome::Pending(target) = &outcome {
-                self.serving.alias.hint(target);
-                let octets = octets.to_vec();
-                let local = self.batch.local_info(index);
-                let parked = Parked::udp(octets, peer, self.socket.clone(), local, target.clone());
-                match self.parking.park(parked) {
-                    Ok(()) => continue,
-                    Err(_full) => {
-                        let (octets, _, out) = self.batch.message(index);
-                        request = Request { octets, patience: Patience::Ended, ..request };
-                        outcome = respond_guarded(rules, &snapshot, scratch, &request, out);
-                    }
+            let mut outcome = self.respond(&snapshot, scratch, index, now, Patience::Wait);
+            if let Outcome::Pending(target) = outcome {
+                if self.park(index, target) {
+                    continue;
                 }
+                outcome = self.respond(&snapshot, scratch, index, now, Patience::Ended);
             }
             match outcome {
                 Outcome::Reply { length, rcode } => {
                     self.counters.reply(Transport::Udp, rcode);
                     self.batch.queue_reply(index, length);
                 }
-                Outcome::Silent(_) => self.counters.drop(Drop::NotAQuery, 1),
+                Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
                 // Patience has ended, so nothing is pending any more.
                 Outcome::Pending(_) => {}
             }
@@ -91,7 +81,31 @@ impl Worker {
         drop(snapshot);
         let lost = self.batch.send(&self.socket);
         if lost > 0 {
-            self.counters.drop(Drop::NotSent, lost as u64);
+            self.counters.unanswered(Unanswered::NotSent, lost as u64);
         }
+    }
+
+    #[inline]
+    fn respond(
+        &mut self,
+        snapshot: &Snapshot,
+        scratch: &mut Scratch,
+        index: usize,
+        now: Moment,
+        patience: Patience,
+    ) -> Outcome {
+        let (octets, peer, out) = self.batch.message(index);
+        let request = Request { octets, transport: Transport::Udp, client: peer.ip(), now, patience };
+        respond_guarded(&self.serving.rules, snapshot, scratch, &request, out)
+    }
+
+    /// Leaves a query to wait for its target, and tells the ALIAS engine of it. False if there is no room.
+    #[cold]
+    fn park(&mut self, index: usize, target: TargetKey) -> bool {
+        self.serving.alias.hint(&target);
+        let local = self.batch.local_info(index);
+        let (octets, peer, _) = self.batch.message(index);
+        let parked = Parked::udp(octets.to_vec(), peer, self.socket.clone(), local, target);
+        self.parking.park(parked).is_ok()
     }
 }

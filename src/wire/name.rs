@@ -437,16 +437,32 @@ impl HashKey {
     #[inline]
     pub fn extend(self, parent: u64, label: &[u8]) -> u64 {
         let mut hash = parent;
-        let mut chunks = label.chunks_exact(8);
-        for chunk in &mut chunks {
-            let word = u64::from_le_bytes(chunk.try_into().expect("chunks of eight octets"));
+        let mut rest = label;
+        while rest.len() > 8 {
+            let (word, behind) = rest.split_first_chunk::<8>().expect("over eight octets");
+            hash = self.fold(hash ^ u64::from_le_bytes(*word));
+            rest = behind;
+        }
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.fold(hash ^ u64::from_le_bytes(last))
+    }
+
+    /// [`HashKey::extend`] for the label of `length` octets, its length octet included, at the beginning of `octets`,
+    /// which go on for at least seven octets behind it.
+    #[inline]
+    pub(super) fn extend_padded(self, parent: u64, mut octets: &[u8], mut length: usize) -> u64 {
+        let mut hash = parent;
+        loop {
+            let (word, behind) = octets.split_first_chunk::<8>().expect("the padding behind a label");
+            let word = u64::from_le_bytes(*word);
+            if length <= 8 {
+                return self.fold(hash ^ (word & (u64::MAX >> (64 - 8 * length))));
+            }
             hash = self.fold(hash ^ word);
+            octets = behind;
+            length -= 8;
         }
-        let mut last = 0_u64;
-        for &octet in chunks.remainder() {
-            last = last << 8 | u64::from(octet);
-        }
-        self.fold(hash ^ last ^ 0x9e37_79b9_7f4a_7c15)
     }
 
     #[inline]

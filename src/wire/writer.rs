@@ -304,7 +304,11 @@ impl<'a> Writer<'a> {
                 continue;
             }
             let end = 1 + usize::from(length);
-            if rest.len() < end || !self.out[offset..offset + end].eq_ignore_ascii_case(&rest[..end]) {
+            if rest.len() < end {
+                return false;
+            }
+            let (here, wanted) = (&self.out[offset..offset + end], &rest[..end]);
+            if here != wanted && !here.eq_ignore_ascii_case(wanted) {
                 return false;
             }
             if length == 0 {

@@ -179,6 +179,25 @@ impl AliasState {
             AliasState::Filtered => "Filtered",
         }
     }
+
+    /// Whether the last lookup brought no answer that says anything about the target.
+    pub fn is_failure(self) -> bool {
+        match self {
+            AliasState::Timeout
+            | AliasState::ServFail
+            | AliasState::Refused
+            | AliasState::Network
+            | AliasState::NoResolver => true,
+            AliasState::Pending
+            | AliasState::Resolved
+            | AliasState::NoData
+            | AliasState::Suspect
+            | AliasState::TargetNxdomain
+            | AliasState::Loop
+            | AliasState::ChainTooLong
+            | AliasState::Filtered => false,
+        }
+    }
 }
 
 /// What is known of one family of a target.
@@ -227,12 +246,97 @@ pub struct AliasEntry {
 }
 
 impl AliasEntry {
+    /// Nothing known yet of either family.
+    pub fn pending(target: TargetKey, now: Moment) -> AliasEntry {
+        AliasEntry { target, a: FamilyAnswer::pending(now), aaaa: FamilyAnswer::pending(now) }
+    }
+
     /// The answer of a family.
     #[inline]
     pub fn family(&self, family: Family) -> &FamilyAnswer {
         match family {
             Family::A => &self.a,
             Family::Aaaa => &self.aaaa,
+        }
+    }
+
+    /// The answer of a family, to change it.
+    pub fn family_mut(&mut self, family: Family) -> &mut FamilyAnswer {
+        match family {
+            Family::A => &mut self.a,
+            Family::Aaaa => &mut self.aaaa,
+        }
+    }
+
+    /// The state of the target as a whole.
+    pub fn state(&self) -> RecordState {
+        RecordState::of(Some(&self.a), Some(&self.aaaa))
+    }
+}
+
+/// What became of targets since the last batch: the controller puts it into the next Snapshot, `removed` first, then
+/// `put`, since a target may have gone and come back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AliasBatch {
+    /// Entries that are new or not as they were.
+    pub put: Vec<Arc<AliasEntry>>,
+    /// Targets that nobody points to any more.
+    pub removed: Vec<TargetKey>,
+}
+
+impl AliasBatch {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.put.is_empty() && self.removed.is_empty()
+    }
+}
+
+/// The state of an ALIAS record or of a target as a whole: its families taken together (alias.md section 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecordState {
+    /// No family has addresses, and all say so themselves.
+    NoAddresses,
+    /// All families have addresses or say that they have none.
+    Resolved,
+    /// One family has addresses, the other is in another state.
+    Partial,
+    /// The state of the family that is worst off.
+    Is(AliasState),
+}
+
+impl RecordState {
+    /// Of the families that are enabled.
+    pub fn of(a: Option<&FamilyAnswer>, aaaa: Option<&FamilyAnswer>) -> RecordState {
+        let families = || [a, aaaa].into_iter().flatten();
+        let any = |state: AliasState| families().any(|one| one.state == state);
+        for state in [AliasState::Loop, AliasState::ChainTooLong] {
+            if any(state) {
+                return RecordState::Is(state);
+            }
+        }
+        let settled = |one: &FamilyAnswer| matches!(one.state, AliasState::Resolved | AliasState::NoData);
+        if families().all(settled) {
+            return if any(AliasState::Resolved) { RecordState::Resolved } else { RecordState::NoAddresses };
+        }
+        if any(AliasState::Resolved) {
+            return RecordState::Partial;
+        }
+        for state in [AliasState::TargetNxdomain, AliasState::Suspect, AliasState::Filtered] {
+            if any(state) {
+                return RecordState::Is(state);
+            }
+        }
+        let failing = families().filter(|one| one.state.is_failure()).min_by_key(|one| one.since);
+        RecordState::Is(failing.map_or(AliasState::Pending, |one| one.state))
+    }
+
+    /// The name of the state in API, CLI and metrics.
+    pub fn text(self) -> &'static str {
+        match self {
+            RecordState::NoAddresses => "NoAddresses",
+            RecordState::Resolved => "Resolved",
+            RecordState::Partial => "Partial",
+            RecordState::Is(state) => state.text(),
         }
     }
 }
@@ -270,6 +374,16 @@ impl AliasTable {
     /// Forgets a target.
     pub fn remove(&mut self, target: &TargetKey) {
         self.entries.remove(self.key.hash(target.0.as_wire()), |one| one.target == *target);
+    }
+
+    /// Puts a batch in.
+    pub fn apply(&mut self, batch: AliasBatch) {
+        for target in &batch.removed {
+            self.remove(target);
+        }
+        for entry in batch.put {
+            self.put(entry);
+        }
     }
 
     /// All entries, in no order.

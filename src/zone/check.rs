@@ -101,10 +101,8 @@ impl fmt::Display for Issue {
                 if *other == Rtype::SOA { f.write_str(" (at the apex of a zone use ALIAS)") } else { Ok(()) }
             }
             Fault::AliasBeside(other) => {
-                write!(
-                    f,
-                    "{name} has an ALIAS beside {other}; expected the one or the other, since ALIAS gives addresses"
-                )
+                let wanted = "expected the one or the other, since ALIAS gives addresses";
+                write!(f, "{name} has an ALIAS beside {other}; {wanted}")
             }
             Fault::TooManyRecords(count) => {
                 write!(f, "{name} has {count} {rtype} records; expected at most {MAX_RECORDS}")
@@ -214,14 +212,14 @@ impl<'a> Servers<'a> {
     }
 
     /// Whether a resolver that follows the NS RRset of `owner` to `server` finds an address, or would not look here:
-    /// a server below another cut is answered for there.
+    /// a server below another cut is answered for there, unless it serves this zone itself.
     fn is_found(&self, server: &Name, owner: &Name, apex: &Name) -> bool {
         if self.with_address.contains(server) {
             return true;
         }
         let above: Vec<Name> = server.ancestors().take_while(|name| name.is_at_or_below(apex)).collect();
         if let Some(cut) = above.iter().rev().find(|name| self.cuts.contains(*name)) {
-            return cut != owner;
+            return cut != owner && owner != apex;
         }
         !self.wildcards.is_empty()
             && above.iter().skip(1).any(|name| name.child(b"*").is_ok_and(|name| self.wildcards.contains(&name)))
@@ -244,8 +242,6 @@ impl AtName<'_, '_> {
     }
 
     fn check_exclusive(&mut self, apex: &Name) {
-        let (cname, alias) = (has(self.group, Rtype::CNAME), has(self.group, Rtype::ALIAS));
-        let mut beside_cname = false;
         for (at, (_, rrset)) in self.group.iter().enumerate() {
             if rrset.rtype.is_singleton() && rrset.records.len() > 1 {
                 self.report(at, Fault::SeveralRecords);
@@ -253,19 +249,24 @@ impl AtName<'_, '_> {
             match rrset.rtype {
                 Rtype::SOA if self.name != apex => self.report(at, Fault::SoaBelowApex),
                 Rtype::NS | Rtype::DNAME if self.name.is_wildcard() => self.report(at, Fault::AtWildcard),
-                _ => {}
-            }
-            match rrset.rtype {
-                // Of a name with a CNAME one other type is enough to say so.
-                Rtype::CNAME | Rtype::RRSIG | Rtype::NSEC => {}
-                other if cname => {
-                    if !std::mem::replace(&mut beside_cname, true) {
-                        self.report(at, Fault::CnameBeside(other));
+                Rtype::CNAME => self.check_cname(at),
+                Rtype::ALIAS if !has(self.group, Rtype::CNAME) => {
+                    for family in [Rtype::A, Rtype::AAAA].into_iter().filter(|family| has(self.group, *family)) {
+                        self.report(at, Fault::AliasBeside(family));
                     }
                 }
-                other @ (Rtype::A | Rtype::AAAA) if alias => self.report(at, Fault::AliasBeside(other)),
                 _ => {}
             }
+        }
+    }
+
+    /// One type beside a CNAME is enough to say so; an SOA says most.
+    fn check_cname(&mut self, at: usize) {
+        let types = self.group.iter().map(|(_, rrset)| rrset.rtype);
+        let mut others = types.filter(|rtype| !matches!(*rtype, Rtype::CNAME | Rtype::RRSIG | Rtype::NSEC));
+        let other = if has(self.group, Rtype::SOA) { Some(Rtype::SOA) } else { others.next() };
+        if let Some(other) = other {
+            self.report(at, Fault::CnameBeside(other));
         }
     }
 

@@ -7,6 +7,7 @@ pub mod file;
 pub mod node;
 pub mod published;
 pub mod served;
+pub mod serial;
 pub mod snapshot;
 pub mod table;
 pub mod walk;

@@ -202,7 +202,8 @@ fn ttl(answer: &FamilyAnswer, record_ttl: u32, now: Moment, mode: TtlMode) -> u3
     if now >= answer.expires.plus_seconds(GRACE_SECONDS) {
         return record_ttl.min(STALE_TTL);
     }
-    let left = u32::try_from(answer.expires.seconds_since(now)).unwrap_or(u32::MAX);
+    // Never more than was ever held, should the clock have been set back.
+    let left = u32::try_from(answer.expires.seconds_since(now)).unwrap_or(u32::MAX).min(answer.longest_hold);
     let wanted = match mode {
         TtlMode::Smooth => left.max((answer.longest_hold / 4).min(60)),
         TtlMode::Strict => left,

@@ -1,14 +1,19 @@
 //! A persistent hash table: a clone is one pointer, and a change copies the path to one entry, not the table.
 //!
-//! A trie over the bits of a 64-bit hash, 16 ways a level, with leaves of up to [`LEAF_MOST`] entries. While nobody
-//! else holds a clone, changes are made in place, so that building a zone copies nothing.
+//! A trie over the low bits of a 64-bit hash, 16 ways a level. Its leaves are small tables with open addressing over the
+//! high bits, one allocation each: a hit costs the cache two lines that are cold in a large zone, the entry's place and
+//! the entry. While nobody else holds a clone, changes are made in place, so that building a zone copies nothing.
 
 use std::sync::Arc;
 
 const BITS: u32 = 4;
 const WAYS: usize = 1 << BITS;
-/// Entries of a leaf before it is split.
-const LEAF_MOST: usize = 12;
+/// Entries of a leaf before it is split: the most that a change copies.
+const LEAF_MOST: usize = 96;
+/// Places of a new leaf.
+const LEAF_LEAST: usize = 4;
+/// Levels of branches before the bits of the hash are used up; the leaves there grow without end.
+const MOST_LEVELS: u32 = u64::BITS / BITS;
 
 /// Entries found by hash and a comparison; see the module.
 #[derive(Clone, Debug)]
@@ -20,9 +25,12 @@ pub struct Table<T> {
 #[derive(Clone, Debug)]
 enum Slot<T> {
     Empty,
-    Leaf(Arc<Vec<(u64, T)>>),
+    Leaf(Arc<[Place<T>]>),
     Branch(Arc<[Slot<T>; WAYS]>),
 }
+
+/// A place of a leaf: the hash and the entry, if one is there.
+type Place<T> = (u64, Option<T>);
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
@@ -49,9 +57,7 @@ impl<T: Clone> Table<T> {
         loop {
             match slot {
                 Slot::Empty => return None,
-                Slot::Leaf(entries) => {
-                    return entries.iter().find(|(its, entry)| *its == hash && is(entry)).map(|(_, entry)| entry);
-                }
+                Slot::Leaf(places) => return find(places, hash, is).and_then(|at| places[at].1.as_ref()),
                 Slot::Branch(ways) => {
                     slot = &ways[bits as usize % WAYS];
                     bits >>= BITS;
@@ -76,9 +82,9 @@ impl<T: Clone> Table<T> {
         loop {
             match slot {
                 Slot::Empty => return None,
-                Slot::Leaf(entries) => {
-                    let found = Arc::make_mut(entries).iter_mut().find(|(its, entry)| *its == hash && is(entry));
-                    return found.map(|(_, entry)| change(entry));
+                Slot::Leaf(places) => {
+                    let at = find(places, hash, is)?;
+                    return Arc::make_mut(places)[at].1.as_mut().map(change);
                 }
                 Slot::Branch(ways) => {
                     slot = &mut Arc::make_mut(ways)[bits as usize % WAYS];
@@ -91,14 +97,14 @@ impl<T: Clone> Table<T> {
     /// Takes out the entry for which `is` holds.
     pub fn remove(&mut self, hash: u64, is: impl Fn(&T) -> bool) -> Option<T> {
         self.get(hash, &is)?;
-        let old = remove(&mut self.root, hash, hash, &is);
+        let old = remove(&mut self.root, 0, hash, &is);
         self.length -= usize::from(old.is_some());
         old
     }
 
     /// All entries, in no order.
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter { stack: vec![std::slice::from_ref(&self.root).iter()], leaf: [].iter() }
+        Iter(Iter::of(&self.root))
     }
 
     /// Calls `each` with the leaves' entries that only `old` or only `new` has, or that are not the same there:
@@ -114,52 +120,108 @@ impl<T: Clone> Table<T> {
     }
 }
 
+/// The place of the entry for which `is` holds.
+#[inline]
+fn find<T>(places: &[Place<T>], hash: u64, is: impl Fn(&T) -> bool) -> Option<usize> {
+    let mask = places.len() - 1;
+    let mut at = first_place(hash) & mask;
+    // Every leaf has an empty place, where the search ends.
+    while let (its, Some(entry)) = &places[at] {
+        if *its == hash && is(entry) {
+            return Some(at);
+        }
+        at = (at + 1) & mask;
+    }
+    None
+}
+
+#[inline]
+fn first_place(hash: u64) -> usize {
+    (hash >> 48) as usize
+}
+
+/// A leaf of `count` places, a power of two, with these entries, fewer than there are places.
+fn leaf<T>(count: usize, entries: impl Iterator<Item = (u64, T)>) -> Arc<[Place<T>]> {
+    let mut places: Vec<Place<T>> = std::iter::repeat_with(|| (0, None)).take(count).collect();
+    for (hash, entry) in entries {
+        let mut at = first_place(hash) & (count - 1);
+        while places[at].1.is_some() {
+            at = (at + 1) & (count - 1);
+        }
+        places[at] = (hash, Some(entry));
+    }
+    places.into()
+}
+
+/// The entries of a leaf, without copying them where nobody else has the leaf.
+fn take<T: Clone>(places: &mut Arc<[Place<T>]>) -> Vec<(u64, T)> {
+    let places = Arc::make_mut(places).iter_mut();
+    places.filter_map(|(hash, entry)| entry.take().map(|entry| (*hash, entry))).collect()
+}
+
+fn count<T>(places: &[Place<T>]) -> usize {
+    places.iter().filter(|place| place.1.is_some()).count()
+}
+
 fn insert<T: Clone>(slot: &mut Slot<T>, level: u32, hash: u64, entry: T, is: &dyn Fn(&T) -> bool) -> Option<T> {
     match slot {
         Slot::Empty => {
-            *slot = Slot::Leaf(Arc::new(vec![(hash, entry)]));
+            *slot = Slot::Leaf(leaf(LEAF_LEAST, std::iter::once((hash, entry))));
             None
         }
         Slot::Branch(ways) => insert(&mut Arc::make_mut(ways)[way(hash, level)], level + 1, hash, entry, is),
-        Slot::Leaf(entries) => {
-            if let Some(at) = entries.iter().position(|(its, one)| *its == hash && is(one)) {
-                return Some(std::mem::replace(&mut Arc::make_mut(entries)[at].1, entry));
+        Slot::Leaf(places) => {
+            if let Some(at) = find(places, hash, is) {
+                return Arc::make_mut(places)[at].1.replace(entry);
             }
-            if entries.len() < LEAF_MOST || (level + 1) * BITS > u64::BITS {
-                let entries = Arc::make_mut(entries);
-                entries.reserve_exact(if entries.len() == entries.capacity() { 2 } else { 0 });
-                entries.push((hash, entry));
+            let entries = count(places);
+            if entries >= LEAF_MOST && level < MOST_LEVELS {
+                let mut ways: [Slot<T>; WAYS] = std::array::from_fn(|_| Slot::Empty);
+                for (its, one) in take(places) {
+                    insert(&mut ways[way(its, level)], level + 1, its, one, &|_| false);
+                }
+                insert(&mut ways[way(hash, level)], level + 1, hash, entry, is);
+                *slot = Slot::Branch(Arc::new(ways));
                 return None;
             }
-            let mut ways: [Slot<T>; WAYS] = std::array::from_fn(|_| Slot::Empty);
-            for (its, one) in Arc::unwrap_or_clone(std::mem::take(entries)) {
-                insert(&mut ways[way(its, level)], level + 1, its, one, &|_| false);
+            // At least a quarter of the places stays empty, so that searches are short.
+            if (entries + 1) * 4 > places.len() * 3 {
+                let all = take(places).into_iter().chain(std::iter::once((hash, entry)));
+                *slot = Slot::Leaf(leaf(places.len() * 2, all));
+                return None;
             }
-            insert(&mut ways[way(hash, level)], level + 1, hash, entry, is);
-            *slot = Slot::Branch(Arc::new(ways));
+            let places = Arc::make_mut(places);
+            let mask = places.len() - 1;
+            let mut at = first_place(hash) & mask;
+            while places[at].1.is_some() {
+                at = (at + 1) & mask;
+            }
+            places[at] = (hash, Some(entry));
             None
         }
     }
 }
 
-fn remove<T: Clone>(slot: &mut Slot<T>, bits: u64, hash: u64, is: &impl Fn(&T) -> bool) -> Option<T> {
+fn remove<T: Clone>(slot: &mut Slot<T>, level: u32, hash: u64, is: &dyn Fn(&T) -> bool) -> Option<T> {
     match slot {
         Slot::Empty => None,
         Slot::Branch(ways) => {
             let ways = Arc::make_mut(ways);
-            let old = remove(&mut ways[bits as usize % WAYS], bits >> BITS, hash, is);
+            let old = remove(&mut ways[way(hash, level)], level + 1, hash, is);
             if ways.iter().all(|way| matches!(way, Slot::Empty)) {
                 *slot = Slot::Empty;
             }
             old
         }
-        Slot::Leaf(entries) => {
-            let at = entries.iter().position(|(its, one)| *its == hash && is(one))?;
-            let old = Arc::make_mut(entries).swap_remove(at).1;
-            if entries.is_empty() {
-                *slot = Slot::Empty;
-            }
-            Some(old)
+        Slot::Leaf(places) => {
+            let at = find(places, hash, is)?;
+            let old = Arc::make_mut(places)[at].1.take();
+            // Made anew: an entry behind the gap could not be found across it.
+            let entries = take(places);
+            let fits = (entries.len() * 4 / 3 + 1).next_power_of_two().max(LEAF_LEAST);
+            let size = places.len().min(fits * 2);
+            *slot = if entries.is_empty() { Slot::Empty } else { Slot::Leaf(leaf(size, entries.into_iter())) };
+            old
         }
     }
 }
@@ -185,50 +247,40 @@ fn difference<'a, T: Clone>(
             }
         }
         (left, right) => {
-            let olds: Vec<&(u64, T)> = Iter::of(left).collect();
-            let news: Vec<&(u64, T)> = Iter::of(right).collect();
-            let find = |all: &[&'a (u64, T)], one: &(u64, T)| {
-                all.iter().find(|other| other.0 == one.0 && same_key(&other.1, &one.1)).map(|other| &other.1)
-            };
-            for one in &olds {
-                match find(&news, one) {
-                    Some(other) if unchanged(&one.1, other) => {}
-                    other => each(Some(&one.1), other),
+            for (hash, one) in Iter::of(left) {
+                match get(right, level, *hash, |other| same_key(one, other)) {
+                    Some(other) if unchanged(one, other) => {}
+                    other => each(Some(one), other),
                 }
             }
-            for one in news.iter().filter(|one| find(&olds, one).is_none()) {
-                each(None, Some(&one.1));
+            for (hash, one) in Iter::of(right) {
+                if get(left, level, *hash, |other| same_key(one, other)).is_none() {
+                    each(None, Some(one));
+                }
             }
         }
+    }
+}
+
+/// The entry with this hash for which `is` holds, in the part of a table at a level.
+fn get<T>(mut slot: &Slot<T>, mut level: u32, hash: u64, is: impl Fn(&T) -> bool) -> Option<&T> {
+    loop {
+        match slot {
+            Slot::Empty => return None,
+            Slot::Leaf(places) => return find(places, hash, is).and_then(|at| places[at].1.as_ref()),
+            Slot::Branch(ways) => slot = &ways[way(hash, level)],
+        }
+        level += 1;
     }
 }
 
 /// Iterator of [`Table::iter`].
 #[derive(Debug)]
-pub struct Iter<'a, T> {
-    stack: Vec<std::slice::Iter<'a, Slot<T>>>,
-    leaf: std::slice::Iter<'a, (u64, T)>,
-}
+pub struct Iter<'a, T>(Pairs<'a, T>);
 
 impl<'a, T> Iter<'a, T> {
-    fn of(slot: &'a Slot<T>) -> impl Iterator<Item = &'a (u64, T)> {
-        Pairs(Iter { stack: vec![std::slice::from_ref(slot).iter()], leaf: [].iter() })
-    }
-
-    fn next_pair(&mut self) -> Option<&'a (u64, T)> {
-        loop {
-            if let Some(pair) = self.leaf.next() {
-                return Some(pair);
-            }
-            match self.stack.last_mut()?.next() {
-                None => {
-                    self.stack.pop();
-                }
-                Some(Slot::Empty) => {}
-                Some(Slot::Leaf(entries)) => self.leaf = entries.iter(),
-                Some(Slot::Branch(ways)) => self.stack.push(ways.iter()),
-            }
-        }
+    fn of(slot: &'a Slot<T>) -> Pairs<'a, T> {
+        Pairs { stack: vec![std::slice::from_ref(slot).iter()], leaf: [].iter() }
     }
 }
 
@@ -236,17 +288,36 @@ impl<'a, T> Iterator for Iter<'a, T> {
     type Item = &'a T;
 
     fn next(&mut self) -> Option<&'a T> {
-        self.next_pair().map(|(_, entry)| entry)
+        self.0.next().map(|(_, entry)| entry)
     }
 }
 
-struct Pairs<'a, T>(Iter<'a, T>);
+/// Entries with their hashes.
+#[derive(Debug)]
+struct Pairs<'a, T> {
+    stack: Vec<std::slice::Iter<'a, Slot<T>>>,
+    leaf: std::slice::Iter<'a, Place<T>>,
+}
 
 impl<'a, T> Iterator for Pairs<'a, T> {
-    type Item = &'a (u64, T);
+    type Item = (&'a u64, &'a T);
 
-    fn next(&mut self) -> Option<&'a (u64, T)> {
-        self.0.next_pair()
+    fn next(&mut self) -> Option<(&'a u64, &'a T)> {
+        loop {
+            for (hash, entry) in self.leaf.by_ref() {
+                if let Some(entry) = entry {
+                    return Some((hash, entry));
+                }
+            }
+            match self.stack.last_mut()?.next() {
+                None => {
+                    self.stack.pop();
+                }
+                Some(Slot::Empty) => {}
+                Some(Slot::Leaf(places)) => self.leaf = places.iter(),
+                Some(Slot::Branch(ways)) => self.stack.push(ways.iter()),
+            }
+        }
     }
 }
 
@@ -256,9 +327,9 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// Few hashes, so that entries collide and leaves split to the last level.
+    /// Few hashes, so that entries collide, and some with the same low bits, so that leaves split to the last level.
     fn hash(key: u16) -> u64 {
-        u64::from(key % 97).wrapping_mul(0x0101_0101_0101_0101)
+        if key < 150 { 7 } else { u64::from(key % 197).wrapping_mul(0x0101_0101_0101_0101) }
     }
 
     fn put(table: &mut Table<(u16, u8)>, key: u16, value: u8) -> Option<(u16, u8)> {

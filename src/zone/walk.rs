@@ -64,6 +64,41 @@ pub fn walk<'a>(
     family: Family,
     scratch: &mut HashedName,
 ) -> WalkEnd<'a> {
+    walk_by_steps(snapshot, trust, from_zone, alias, family, scratch, |_, _| {})
+}
+
+/// As [`walk`], and gives the records walked over, in order, as presentation text for people: the ALIAS itself, which
+/// stands at `name`, then each CNAME, DNAME and ALIAS with the owner under which it stands (alias.md section 2, `path`).
+pub fn trace<'a>(
+    snapshot: &'a Snapshot,
+    trust: &Trust,
+    (from_zone, name): (&Zone, &Name),
+    alias: AliasRef<'_>,
+    family: Family,
+    scratch: &mut HashedName,
+) -> (WalkEnd<'a>, Vec<String>) {
+    let line = |owner: &[u8], rtype: Rtype, target: &[u8]| {
+        let text = |octets: &[u8]| Name::from_wire(octets).map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        format!("{} {rtype} {}", text(owner), text(target))
+    };
+    let mut path = vec![line(name.as_wire(), Rtype::ALIAS, alias.target)];
+    let end = walk_by_steps(snapshot, trust, from_zone, alias, family, scratch, |node, rrset| {
+        path.push(line(node.name(), rrset.rtype, step_target(rrset)));
+    });
+    (end, path)
+}
+
+/// The walk; `each` is called with each node that leads on, and its RRset that does.
+#[inline]
+fn walk_by_steps<'a>(
+    snapshot: &'a Snapshot,
+    trust: &Trust,
+    from_zone: &Zone,
+    alias: AliasRef<'_>,
+    family: Family,
+    scratch: &mut HashedName,
+    mut each: impl FnMut(&Node, RRsetRef<'_>),
+) -> WalkEnd<'a> {
     let key = snapshot.key();
     if !scratch.load(key, alias.target) {
         return WalkEnd::NameError;
@@ -79,14 +114,14 @@ pub fn walk<'a>(
         let Some(zone) = snapshot.find_zone(scratch, false).filter(|zone| trust.admits(zone, from_zone, alias)) else {
             return WalkEnd::External { ttl };
         };
-        let (step, next) = match zone.lookup(scratch, false) {
+        let (node, step, next) = match zone.lookup(scratch, false) {
             Lookup::Exact(node) | Lookup::Wildcard(node) => match at_node(node, family) {
                 AtNode::Addresses(rrset) => return WalkEnd::Addresses { rrset, ttl: ttl.min(rrset.ttl) },
                 AtNode::Nothing => return WalkEnd::NoData,
-                AtNode::Onward(rrset, target) => (rrset, Next::Name(target)),
+                AtNode::Onward(rrset) => (node, rrset, Next::Name(step_target(rrset))),
             },
             Lookup::Dname(node) => match node.rrset(Rtype::DNAME) {
-                Some(rrset) => (rrset, Next::Below { owner_labels: node.labels(), target: rrset.first() }),
+                Some(rrset) => (node, rrset, Next::Below { owner_labels: node.labels(), target: rrset.first() }),
                 None => return WalkEnd::NoData,
             },
             Lookup::Cut(_) => return WalkEnd::External { ttl },
@@ -95,6 +130,7 @@ pub fn walk<'a>(
         if steps == MAX_STEPS {
             return WalkEnd::ChainTooLong;
         }
+        each(node, step);
         met[steps] = hash;
         ttl = ttl.min(step.ttl);
         let loaded = match next {
@@ -123,10 +159,17 @@ enum Next<'a> {
     Below { owner_labels: usize, target: &'a [u8] },
 }
 
+/// The name that a CNAME, a DNAME or an ALIAS points to.
+#[inline]
+fn step_target(rrset: RRsetRef<'_>) -> &[u8] {
+    let rdata = rrset.first();
+    if rrset.rtype == Rtype::ALIAS { AliasRef::decode(rdata).map_or(&[], |alias| alias.target) } else { rdata }
+}
+
 /// What a node has for the walk.
 enum AtNode<'a> {
     Addresses(RRsetRef<'a>),
-    Onward(RRsetRef<'a>, &'a [u8]),
+    Onward(RRsetRef<'a>),
     Nothing,
 }
 
@@ -140,14 +183,14 @@ fn at_node(node: &Node, family: Family) -> AtNode<'_> {
     if flags.has(Flags::CNAME)
         && let Some(rrset) = node.rrset(Rtype::CNAME)
     {
-        return AtNode::Onward(rrset, rrset.first());
+        return AtNode::Onward(rrset);
     }
     if flags.has(Flags::ALIAS)
         && let Some(rrset) = node.rrset(Rtype::ALIAS)
         && let Some(nested) = AliasRef::decode(rrset.first())
         && nested.has(family)
     {
-        return AtNode::Onward(rrset, nested.target);
+        return AtNode::Onward(rrset);
     }
     AtNode::Nothing
 }
@@ -331,6 +374,27 @@ mod tests {
         // A zone nearer to the name hides the trusted one above it.
         zones[1] = zone("sub.example.com", 66, "www.sub.example.com 300 A 192.0.2.66");
         assert_eq!(walked(&snapshot(&zones), &none, "www.sub.example.com", Family::A), "external www.sub.example.com.");
+    }
+
+    #[test]
+    fn a_trace_tells_every_record_of_a_loop() {
+        let snapshot = snapshot(&[zone("example.com", 1, "*.example.com 300 CNAME example.com")]);
+        let rdata = alias("mail.example.com", &[]);
+        let mut with = (**snapshot.zone(&name("example.com")).expect("the zone")).clone();
+        with.set(&name("example.com"), &[RRset { rtype: Rtype::ALIAS, ttl: 300, records: vec![rdata.clone()] }]);
+        let mut after = snapshot.clone();
+        after.put_zone(Arc::new(with.clone()));
+        let alias = AliasRef::decode(&rdata).expect("a record");
+        let mut scratch = HashedName::empty();
+        let at = (&with, &name("example.com"));
+        let (end, path) = trace(&after, &Trust::default(), at, alias, Family::A, &mut scratch);
+        assert_eq!(end, WalkEnd::Loop);
+        let wanted = [
+            "example.com. ALIAS mail.example.com.",
+            "*.example.com. CNAME example.com.",
+            "example.com. ALIAS mail.example.com.",
+        ];
+        assert_eq!(path, wanted);
     }
 
     #[test]

@@ -2,12 +2,19 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::fields::{is_absolute, name, push_plain_name, seconds, shown};
+use super::fields::{has_quotes, is_absolute, name, push_plain_name, seconds, shown};
 use super::lines::Field;
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::wire::presentation::rdata_from_text;
 use crate::wire::rdata::shape_of;
+
+const HINFO: Rtype = Rtype(13);
+const SSHFP: Rtype = Rtype(44);
+const TLSA: Rtype = Rtype(52);
+
+/// What `domain` says of data that is not in RFC 3597 form and whose type it does not know.
+const NO_TEXT_FORM: &str = "unknown record type with concrete data";
 
 /// Reads the fields behind the type as RDATA. Errors say what was expected.
 pub(super) fn read(rtype: Rtype, text: &[u8], fields: &[Field], origin: Option<&Name>) -> Result<Vec<u8>, String> {
@@ -17,7 +24,12 @@ pub(super) fn read(rtype: Rtype, text: &[u8], fields: &[Field], origin: Option<&
     let joined = join(rtype, text, fields)?;
     rdata_from_text(rtype, &joined, origin).map_err(|reason| {
         let given = if joined.is_empty() { "nothing".to_owned() } else { format!("`{}`", shown(joined.as_bytes())) };
-        format!("the data of this {rtype} record is wrong ({reason}); expected {}, not {given}", form(rtype))
+        if reason == NO_TEXT_FORM {
+            return format!("the text form of {rtype} is not known; expected `\\# length hexadecimal` (RFC 3597)");
+        }
+        // What the library expected is said better by the form of the whole.
+        let reason = if reason.starts_with("expected ") { String::new() } else { format!(" ({reason})") };
+        format!("the data of this {rtype} record is wrong{reason}; expected {}, not {given}", form(rtype))
     })
 }
 
@@ -57,14 +69,13 @@ fn direct(rtype: Rtype, text: &[u8], fields: &[Field], origin: Option<&Name>) ->
 /// The fields as one ASCII text for `domain`: octets above ASCII and control characters escaped, names of other scripts
 /// in the form of RFC 5891, times of an SOA in seconds.
 fn join(rtype: Rtype, text: &[u8], fields: &[Field]) -> Result<String, String> {
-    let has_names = !shape_of(rtype).is_opaque() || rtype == Rtype::ALIAS;
     let mut out = String::new();
     for (at, field) in fields.iter().enumerate() {
         if at > 0 {
             out.push(' ');
         }
         let field = field.of(text);
-        if has_names && !field.is_ascii() && !field.contains(&b'"') {
+        if !field.is_ascii() && may_be_name(rtype, at) && !has_quotes(field) {
             out.push_str(&ascii_name(field)?);
             continue;
         }
@@ -78,7 +89,8 @@ fn join(rtype: Rtype, text: &[u8], fields: &[Field]) -> Result<String, String> {
                 0x20..0x7f => out.push(char::from(octet)),
                 // A backslash before such an octet would escape the one of its escaped form.
                 _ if escaped => {
-                    return Err(format!("`{}` has a backslash before an octet that needs none", shown(field)));
+                    let wanted = "expected the form \\DDD, or the octet alone";
+                    return Err(format!("`{}` has a backslash before an octet above ASCII; {wanted}", shown(field)));
                 }
                 _ => out.push_str(&format!("\\{octet:03}")),
             }
@@ -86,6 +98,16 @@ fn join(rtype: Rtype, text: &[u8], fields: &[Field]) -> Result<String, String> {
         }
     }
     Ok(out)
+}
+
+/// Whether the field at this position may be a name.
+fn may_be_name(rtype: Rtype, at: usize) -> bool {
+    match rtype {
+        Rtype::SVCB | Rtype::HTTPS => at == 1,
+        Rtype::NAPTR => at == 5,
+        Rtype::ALIAS => true,
+        other => !shape_of(other).is_opaque(),
+    }
 }
 
 /// A name with letters of other scripts as an A-label name, relative if it was.
@@ -110,6 +132,11 @@ fn form(rtype: Rtype) -> &'static str {
         Rtype::CAA => "flags, tag and value as `0 issue \"ca.example.net\"`",
         Rtype::SVCB | Rtype::HTTPS => "priority, target and parameters as `1 . alpn=h2`",
         Rtype::NAPTR => "order, preference, flags, service, expression and name",
+        Rtype::RP => "mailbox and name as `admin.example.com. info.example.com.`",
+        Rtype::DNSKEY | Rtype::KEY => "flags, protocol, algorithm and key in base 64",
+        TLSA => "usage, selector, matching type and data in hexadecimal as `3 1 1 0c72ac70`",
+        SSHFP => "algorithm, digest type and digest in hexadecimal as `4 2 12345678`",
+        HINFO => "processor and system as `\"PC\" \"Linux\"`",
         Rtype::DS => "key tag, algorithm, digest type and digest in hexadecimal",
         _ => "the form of its RFC or `\\# length hexadecimal` (RFC 3597)",
     }
@@ -155,6 +182,15 @@ mod tests {
                 prop_assert_eq!(Ok(rdata), rdata_from_text(rtype, &joined, origin), "{} {}", rtype, text);
             }
         }
+    }
+
+    #[test]
+    fn types_without_a_text_form_are_told_from_wrong_data() {
+        let error = |rtype, text: &str| read(rtype, text.as_bytes(), &fields_of(text), None).expect_err(text);
+        let wanted = "the text form of LOC is not known; expected `\\# length hexadecimal` (RFC 3597)";
+        assert_eq!(error(Rtype(29), "52 22 23.000 N 4 53 32.000 E -2.00m"), wanted);
+        let wanted = "the data of this A record is wrong; expected an IPv4 address as 192.0.2.1, not `::1`";
+        assert_eq!(error(Rtype::A, "::1"), wanted);
     }
 
     #[test]

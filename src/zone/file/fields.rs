@@ -136,23 +136,13 @@ pub(super) fn push_plain_name(field: &[u8], origin: Option<&Name>, out: &mut Vec
     true
 }
 
-/// Whether a quote stands in the field without a backslash before it.
-fn has_bare_quote(field: &[u8]) -> bool {
-    let mut escaped = false;
-    field.iter().any(|octet| {
-        let bare = *octet == b'"' && !escaped;
-        escaped = *octet == b'\\' && !escaped;
-        bare
-    })
-}
-
 /// A name in full or relative to `origin`.
 pub(super) fn name(field: &[u8], origin: Option<&Name>) -> Result<Name, String> {
     let mut plain = Vec::with_capacity(MAX_NAME);
     if push_plain_name(field, origin, &mut plain) {
         return Name::from_wire(&plain).map_err(|error| wrong_name(field, &error.to_string()));
     }
-    if has_bare_quote(field) {
+    if has_quotes(field) {
         return Err(wrong_name(field, "a name is written without quotes"));
     }
     let text = std::str::from_utf8(field)
@@ -172,6 +162,19 @@ pub(super) fn is_absolute(field: &[u8]) -> bool {
         [before @ .., b'.'] => before.iter().rev().take_while(|octet| **octet == b'\\').count() % 2 == 0,
         _ => false,
     }
+}
+
+/// Whether a field has a quote that is not escaped.
+pub(super) fn has_quotes(field: &[u8]) -> bool {
+    let mut octets = field.iter();
+    while let Some(octet) = octets.next() {
+        match octet {
+            b'"' => return true,
+            b'\\' => _ = octets.next(),
+            _ => {}
+        }
+    }
+    false
 }
 
 fn wrong_name(field: &[u8], why: &str) -> String {

@@ -27,10 +27,10 @@ pub(super) fn zone(mut read: Records) -> Result<ZoneFile, Vec<Finding>> {
     errors.extend(other_soas(&read, soa, &apex));
     let minimum = read.records[soa].rdata.last_chunk().map_or(0, |octets| u32::from_be_bytes(*octets));
     let minimum = minimum.min(super::fields::MAX_TTL);
-    let mut warnings: Vec<(Place, String)> =
-        read.left_out.iter().map(|(rtype, found)| left_out(*rtype, *found)).collect();
+    let mut unsaid = 0;
+    let mut warnings: Vec<_> = read.left_out.iter().map(|(rtype, found)| left_out(*rtype, *found)).collect();
 
-    let groups = Groups::of(&mut read, &apex, minimum, &mut warnings);
+    let groups = Groups::of(&mut read, &apex, minimum, &mut warnings, &mut unsaid);
     for issue in check(&apex, &groups.rrsets) {
         let place = issue.rrset.map_or(read_place(&groups, 0), |at| read_place(&groups, at));
         match (issue.severity(), &issue.fault) {
@@ -43,7 +43,7 @@ pub(super) fn zone(mut read: Records) -> Result<ZoneFile, Vec<Finding>> {
     if !errors.is_empty() {
         return Err(findings(&read, errors, MAX_ERRORS));
     }
-    let left = warnings.len().saturating_sub(MAX_WARNINGS);
+    let left = unsaid + warnings.len().saturating_sub(MAX_WARNINGS);
     let mut warnings = findings(&read, warnings, MAX_WARNINGS);
     if let (1.., Some(last)) = (left, warnings.last()) {
         let more = Finding { text: format!("{left} more warnings are not shown"), ..last.clone() };
@@ -67,14 +67,11 @@ fn other_soas(read: &Records, first: usize, apex: &Name) -> Vec<(Place, String)>
     let wanted = canonical(Rtype::SOA, &read.records[first].rdata);
     let line = read.records[first].place.line;
     let soas = read.records.iter().filter(|record| record.rtype == Rtype::SOA);
-    let other = soas
-        .filter(|record| read.owners[record.owner as usize] != *apex || canonical(Rtype::SOA, &record.rdata) != wanted);
-    other
-        .take(MAX_ERRORS)
-        .map(|record| {
-            (record.place, format!("this is another SOA than the one in line {line}; expected one in a zone"))
-        })
-        .collect()
+    let other = soas.filter(|record| {
+        read.owners[record.owner as usize] != *apex || canonical(Rtype::SOA, &record.rdata) != wanted
+    });
+    let text = format!("this is another SOA than the one in line {line}; expected one in a zone");
+    other.take(MAX_ERRORS).map(|record| (record.place, text.clone())).collect()
 }
 
 fn left_out(rtype: Rtype, (count, place): (u64, Place)) -> (Place, String) {
@@ -89,12 +86,21 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(read: &mut Records, apex: &Name, minimum: u32, warnings: &mut Vec<(Place, String)>) -> Groups {
+    /// Warnings that could not be shown are only counted, in `unsaid`.
+    fn of(
+        read: &mut Records,
+        apex: &Name,
+        minimum: u32,
+        warnings: &mut Vec<(Place, String)>,
+        unsaid: &mut usize,
+    ) -> Groups {
         let ranks = ranks(&read.owners, apex);
         let mut records = std::mem::take(&mut read.records);
         records.retain(|record| {
             let inside = ranks[record.owner as usize] != OUTSIDE;
-            if !inside {
+            if !inside && warnings.len() >= MAX_WARNINGS {
+                *unsaid += 1;
+            } else if !inside {
                 let name = &read.owners[record.owner as usize];
                 let text = format!("{} of {name} is left out, since it is not in the zone {apex}", record.rtype);
                 warnings.push((record.place, text));
@@ -103,8 +109,8 @@ impl Groups {
         });
         // Stable, so that of an RRset the first record comes first.
         records.sort_by_key(|record| (ranks[record.owner as usize], record.rtype));
-        let mut groups =
-            Groups { rrsets: Vec::with_capacity(records.len()), places: Vec::with_capacity(records.len()) };
+        let (rrsets, places) = (Vec::with_capacity(records.len()), Vec::with_capacity(records.len()));
+        let mut groups = Groups { rrsets, places };
         let mut records = records.into_iter().peekable();
         while let Some(first) = records.next() {
             let rank = ranks[first.owner as usize];
@@ -117,10 +123,8 @@ impl Groups {
             }
             let name = read.owners[owner as usize].clone();
             if let Some(place) = rrset.other_ttl {
-                let text = format!(
-                    "{} records of {name} have different TTLs; the lowest, {}, is taken",
-                    rrset.rtype, rrset.ttl
-                );
+                let Building { rtype, ttl, .. } = rrset;
+                let text = format!("{rtype} records of {name} have different TTLs; the lowest, {ttl}, is taken");
                 warnings.push((place, text));
             }
             groups.rrsets.push((name, RRset { rtype: rrset.rtype, ttl: rrset.ttl, records: rrset.records }));

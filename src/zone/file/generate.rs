@@ -6,6 +6,8 @@ use super::fields::shown;
 pub(super) const MAX_GENERATED: u64 = 65_536;
 /// Most records of all `$GENERATE` lines of a reading, so that a short text cannot fill the memory.
 pub(super) const MAX_GENERATED_IN_ALL: u64 = 1_048_576;
+/// Most octets of text that all `$GENERATE` lines of a reading make: as many as an uploaded file may have.
+pub(super) const MAX_GENERATED_OCTETS: u64 = 256 * 1024 * 1024;
 /// Most characters to which a number is filled up.
 const MAX_WIDTH: usize = 255;
 
@@ -39,6 +41,11 @@ impl Range {
             return Err(format!("$GENERATE makes {count} records here; expected at most {MAX_GENERATED} for one line"));
         }
         Ok(Range { first, step, count })
+    }
+
+    /// The last number.
+    pub(super) fn last(self) -> u32 {
+        self.first + (self.count as u32 - 1) * self.step
     }
 
     /// The numbers from first to last.

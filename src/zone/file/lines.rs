@@ -5,6 +5,10 @@
 /// Most octets of a line's fields after joining (reliability.md section 4).
 pub(super) const MAX_LINE: usize = 65_535;
 
+/// Most octets from the first to the last of a line, comments and white space included, so that an open parenthesis
+/// does not make every error a walk through the whole file.
+const MAX_SPREAD: usize = 1024 * 1024;
+
 /// A field of a logical line: a range of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Field {
@@ -113,7 +117,8 @@ impl Lines {
                     length += 1 + self.at - start;
                 }
             }
-            if length > MAX_LINE + 1 || open.len() > MAX_LINE {
+            let spread = if open.is_empty() { 0 } else { self.at - begin.at };
+            if length > MAX_LINE + 1 || open.len() > MAX_LINE || spread > MAX_SPREAD {
                 let why = match open.first() {
                     Some(number) => format!("; is the parenthesis opened in line {number} closed?"),
                     None => String::new(),
@@ -206,7 +211,9 @@ fn line_end(text: &[u8], from: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn cut(text: &str) -> Vec<Result<(usize, Beginning, Vec<String>), (usize, String)>> {
+    type Found = Result<(usize, Beginning, Vec<String>), (usize, String)>;
+
+    fn cut(text: &str) -> Vec<Found> {
         let mut lines = Lines::of(text.as_bytes());
         let mut fields = Vec::new();
         let mut out = Vec::new();
@@ -264,5 +271,8 @@ mod tests {
         assert!(cut(&fits)[0].is_ok());
         assert!(cut(&format!("{fits}a"))[0].is_err());
         assert!(cut(&"(".repeat(MAX_LINE + 1))[0].is_err());
+        assert!(cut(&format!("a ({}b )", "\n".repeat(MAX_SPREAD / 2)))[0].is_ok());
+        let wanted = "a record cannot be longer than 65535 octets; is the parenthesis opened in line 1 closed?";
+        assert_eq!(cut(&format!("a ({}b )", "\n".repeat(MAX_SPREAD)))[0], Err((1, wanted.to_owned())));
     }
 }

@@ -1,4 +1,5 @@
-//! Zone files (RFC 1035 section 5): reading and writing. Pure: text in, text out; what `$INCLUDE` names is asked of the caller.
+//! Zone files (RFC 1035 section 5): reading and writing. Pure: text in, text out; what `$INCLUDE`
+//! names is asked of the caller.
 
 mod data;
 mod fields;
@@ -7,6 +8,7 @@ mod generate;
 mod include;
 mod lines;
 mod reader;
+mod write;
 
 use std::fmt;
 
@@ -14,6 +16,7 @@ use super::node::RRset;
 use crate::wire::name::Name;
 
 pub use include::{Include, Included, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES, NoInclude};
+pub use write::{AliasForm, WriteOptions, write, write_file};
 
 /// Most errors that a reading reports (answers.md F5).
 pub const MAX_ERRORS: usize = 100;
@@ -51,9 +54,9 @@ impl fmt::Display for Finding {
 
 /// Reads a zone file (answers.md F1-F8).
 ///
-/// `file` is how findings name it. `origin` completes relative names until the file says `$ORIGIN`; the apex is where the
-/// SOA stands, wherever that is. Included files are asked of `include`; [`NoInclude`] refuses them. Errors are the first
-/// [`MAX_ERRORS`] by file and line, and then nothing of the file is to be used.
+/// `file` is how findings name it. `origin` completes relative names until the file says `$ORIGIN`; the apex is where
+/// the SOA stands, wherever that is. Included files are asked of `include`; [`NoInclude`] refuses them. Errors are the
+/// first [`MAX_ERRORS`] by file and line, and then nothing of the file is to be used.
 pub fn read(
     text: &[u8],
     file: &str,

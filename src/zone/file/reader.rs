@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::fields::{Class, class, name, rtype, seconds, shown, ttl};
-use super::generate::{MAX_GENERATED_IN_ALL, Range, substitute};
+use super::generate::{MAX_GENERATED_IN_ALL, MAX_GENERATED_OCTETS, Range, substitute};
 use super::include::{Include, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES};
-use super::lines::{Beginning, Fault, Field, Line, Lines};
+use super::lines::{Beginning, Field, Fault, Line, Lines};
 use super::{Finding, MAX_ERRORS, data};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -94,6 +94,7 @@ pub(super) fn read(text: &[u8], file: &str, origin: Option<&Name>, include: &mut
         last_ttl: None,
         minimum: None,
         generated: 0,
+        generated_octets: 0,
     };
     let scope = Scope { file: 0, origin: origin.cloned(), owner: LastOwner::None };
     let mut open = vec![Source { text: text.into(), lines: Lines::of(text), scope }];
@@ -115,6 +116,7 @@ struct Reader<'i> {
     /// MINIMUM of the SOA.
     minimum: Option<u32>,
     generated: u64,
+    generated_octets: u64,
 }
 
 impl Reader<'_> {
@@ -165,11 +167,8 @@ impl Reader<'_> {
             LastOwner::At(owner) => Some(owner),
             LastOwner::Faulty => None,
             LastOwner::None => {
-                return Err(
-                    "the first record has no name; expected a name, or `@` for the zone itself, at the beginning \
-                            of the line"
-                        .to_owned(),
-                );
+                let wanted = "expected a name, or `@` for the zone itself, at the beginning of the line";
+                return Err(format!("the first record has no name; {wanted}"));
             }
         };
         if rtype.is_meta() {
@@ -273,23 +272,25 @@ impl Reader<'_> {
         let range = Range::parse(range)?;
         self.generated += range.count;
         if self.generated > MAX_GENERATED_IN_ALL {
-            return Err(format!(
-                "all $GENERATE together make too many records; expected at most {MAX_GENERATED_IN_ALL}"
-            ));
+            let wanted = format!("expected at most {MAX_GENERATED_IN_ALL}");
+            return Err(format!("all $GENERATE together make too many records; {wanted}"));
         }
         let mut text = Vec::new();
         let mut fields = Vec::new();
+        // The last number is the longest, so this is known before anything is made.
+        fill(template, range.last(), &mut text)?;
+        self.generated_octets = self.generated_octets.saturating_add(range.count * text.len() as u64);
+        if self.generated_octets > MAX_GENERATED_OCTETS {
+            let wanted = format!("expected at most {MAX_GENERATED_OCTETS} octets");
+            return Err(format!("all $GENERATE together make too much text; {wanted}"));
+        }
         for number in range.numbers() {
-            text.clear();
-            for part in template {
-                substitute(part, number, &mut text)?;
-                text.push(b' ');
-            }
+            fill(template, number, &mut text)?;
             match Lines::of(&text).next(&text, &mut fields) {
                 Some(Ok(_)) => {
                     let made = Line { number: line.number, beginning: Beginning::Field };
-                    self.record(scope, made, &text, &fields)
-                        .map_err(|error| format!("$GENERATE for {number}: {error}"))?;
+                    let done = self.record(scope, made, &text, &fields);
+                    done.map_err(|error| format!("$GENERATE for {number}: {error}"))?;
                 }
                 Some(Err(fault)) => return Err(format!("$GENERATE for {number}: {}", fault.text)),
                 None => return Err("$GENERATE makes no records".to_owned()),
@@ -297,6 +298,16 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// The line that a row has for a number.
+fn fill(template: &[&[u8]], number: u32, text: &mut Vec<u8>) -> Result<(), String> {
+    text.clear();
+    for part in template {
+        substitute(part, number, text)?;
+        text.push(b' ');
+    }
+    Ok(())
 }
 
 fn place(scope: &Scope, line: usize) -> Place {

@@ -1,0 +1,225 @@
+//! Runs the ALIAS engine: watches the Snapshot, makes the lookups, and hands batches to the controller.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::{Id, JoinHandle, JoinSet};
+
+use super::addresses::Internal;
+use super::engine::{Action, Engine, Event, Settings};
+use super::handle::{AliasHandle, Request, TargetView};
+use super::lookup::{Failure, Lookup, Outcome, Report, Upstream};
+use super::references::References;
+use super::resolver::Resolve;
+use crate::clock::Clock;
+use crate::zone::alias::{AliasBatch, Moment, TargetKey};
+use crate::zone::published::Published;
+use crate::zone::snapshot::Snapshot;
+use crate::zone::walk::Trust;
+
+/// Shortest time between two walks of all records with hosted targets, in milliseconds.
+const WALKS_APART: u64 = 1_000;
+/// Longest sleep, so that a clock that was set is noticed.
+const LONGEST_SLEEP: u64 = 1_000;
+
+/// What the actor works with.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The time.
+    pub clock: Clock,
+    /// The Snapshot.
+    pub published: Published,
+    /// Tells that another Snapshot is published. When its sender is gone the actor ends.
+    pub revisions: watch::Receiver<u64>,
+    /// Which hosted zones ALIAS may enter.
+    pub trust: Trust,
+    /// Whether internal addresses are served.
+    pub internal: Internal,
+    /// Where chance begins.
+    pub seed: u64,
+}
+
+/// Starts the actor. Batches go to `batches`, whose receiver is the controller's; when that is gone the actor ends.
+pub fn spawn(
+    resolver: impl Resolve,
+    setup: Setup,
+    batches: mpsc::Sender<AliasBatch>,
+) -> (AliasHandle, JoinHandle<()>) {
+    let (handle, hints, requests) = AliasHandle::new();
+    let settings = Settings {
+        upstreams: resolver.upstreams(),
+        in_flight: resolver.at_once(),
+        internal: setup.internal,
+        seed: setup.seed,
+    };
+    let seen = Arc::new(Snapshot::new(setup.published.load().key()));
+    let actor = Actor {
+        engine: Engine::new(settings),
+        references: References::new(setup.trust.clone()),
+        resolver: Arc::new(resolver),
+        seen,
+        walked: None,
+        lookups: JoinSet::new(),
+        running: HashMap::new(),
+        hints,
+        requests,
+        batches,
+        setup,
+    };
+    (handle, tokio::spawn(actor.run()))
+}
+
+struct Actor<R> {
+    engine: Engine,
+    references: References,
+    resolver: Arc<R>,
+    /// The Snapshot that the references are of.
+    seen: Arc<Snapshot>,
+    walked: Option<Moment>,
+    lookups: JoinSet<(Option<Upstream>, Outcome)>,
+    /// The lookups in flight, by task.
+    running: HashMap<Id, Lookup>,
+    hints: mpsc::Receiver<TargetKey>,
+    requests: mpsc::Receiver<Request>,
+    batches: mpsc::Sender<AliasBatch>,
+    setup: Setup,
+}
+
+/// Whether the actor goes on.
+enum Next {
+    Go,
+    End,
+}
+
+impl<R: Resolve> Actor<R> {
+    async fn run(mut self) {
+        self.setup.revisions.mark_unchanged();
+        self.advance();
+        while let Next::Go = self.turn().await {}
+    }
+
+    /// Does what is due, then waits for the next thing to happen.
+    async fn turn(&mut self) -> Next {
+        let now = self.setup.clock.now();
+        if self.references.needs_walk() && self.walk_at() <= now {
+            self.walk(now);
+        }
+        let mut actions = Vec::new();
+        self.engine.actions(now, &mut actions);
+        for action in actions {
+            match action {
+                Action::Lookup(lookup) => self.begin(lookup),
+                Action::Publish(batch) => {
+                    if self.batches.send(batch).await.is_err() {
+                        return Next::End;
+                    }
+                }
+            }
+        }
+        let sleep = tokio::time::sleep(self.sleeps_for());
+        tokio::select! {
+            changed = self.setup.revisions.changed() => match changed {
+                Ok(()) => self.advance(),
+                Err(_) => return Next::End,
+            },
+            Some(done) = self.lookups.join_next_with_id() => {
+                self.done(done);
+                // All that is done goes into one batch.
+                while let Some(done) = self.lookups.try_join_next_with_id() {
+                    self.done(done);
+                }
+            }
+            Some(target) = self.hints.recv() => {
+                let now = self.setup.clock.now();
+                self.engine.step(Event::Hint(target), now);
+                while let Ok(target) = self.hints.try_recv() {
+                    self.engine.step(Event::Hint(target), now);
+                }
+            }
+            Some(request) = self.requests.recv() => self.answer(request),
+            () = sleep => {}
+        }
+        Next::Go
+    }
+
+    fn sleeps_for(&self) -> Duration {
+        let walk = self.references.needs_walk().then(|| self.walk_at());
+        let next = [self.engine.next_wakeup(), walk].into_iter().flatten().min();
+        let now = self.setup.clock.now();
+        let milliseconds = next.map_or(LONGEST_SLEEP, |next| next.0.saturating_sub(now.0).clamp(1, LONGEST_SLEEP));
+        Duration::from_millis(milliseconds)
+    }
+
+    /// Goes on to the Snapshot that is published now.
+    fn advance(&mut self) {
+        let next = self.setup.published.get();
+        let mut events = Vec::new();
+        self.references.advance(&self.seen, &next, &mut events);
+        self.seen = next;
+        self.take(events);
+    }
+
+    fn walk_at(&self) -> Moment {
+        self.walked.map_or(Moment(0), |walked| Moment(walked.0.saturating_add(WALKS_APART)))
+    }
+
+    fn walk(&mut self, now: Moment) {
+        self.walked = Some(now);
+        let mut events = Vec::new();
+        self.references.walk_inside(&self.seen, &mut events);
+        self.take(events);
+    }
+
+    fn take(&mut self, events: Vec<Event>) {
+        let now = self.setup.clock.now();
+        for event in events {
+            self.engine.step(event, now);
+        }
+    }
+
+    fn begin(&mut self, lookup: Lookup) {
+        let resolver = self.resolver.clone();
+        let (target, family, ask) = (lookup.target.clone(), lookup.family, lookup.ask);
+        let task = self.lookups.spawn(async move { resolver.lookup(&target, family, ask).await });
+        self.running.insert(task.id(), lookup);
+    }
+
+    fn done(&mut self, done: Result<(Id, (Option<Upstream>, Outcome)), tokio::task::JoinError>) {
+        let (id, (upstream, outcome)) = match done {
+            Ok(done) => done,
+            Err(error) => {
+                tracing::error!(%error, "a lookup of an ALIAS target broke off");
+                (error.id(), (None, Outcome::Failed(Failure::ServFail)))
+            }
+        };
+        let Some(Lookup { target, family, ticket, .. }) = self.running.remove(&id) else { return };
+        let report = Report { target, family, ticket, upstream, outcome };
+        self.engine.step(Event::Done(report), self.setup.clock.now());
+    }
+
+    /// A caller that has gone away wants no answer.
+    fn answer(&mut self, request: Request) {
+        match request {
+            Request::Status { only: Some(target), reply } => {
+                let view = self.engine.status(&target).map(|status| self.view(status));
+                let _ = reply.send(view.into_iter().collect());
+            }
+            Request::Status { only: None, reply } => {
+                let mut views: Vec<TargetView> = self.engine.statuses().map(|status| self.view(status)).collect();
+                views.sort_by_cached_key(|view| view.status.entry.target.clone());
+                let _ = reply.send(views);
+            }
+            Request::Refresh { targets, reply } => {
+                let now = self.setup.clock.now();
+                let _ = reply.send(targets.iter().map(|target| self.engine.refresh(target, now)).collect());
+            }
+        }
+    }
+
+    fn view(&self, status: super::engine::TargetStatus) -> TargetView {
+        let records = self.references.of_target(&status.entry.target).cloned().collect();
+        TargetView { status, records }
+    }
+}

@@ -1,0 +1,17 @@
+//! ALIAS targets: which there are, what upstreams say of them, and what is published (alias.md).
+//!
+//! [`references`] knows which records lead to which targets; [`engine`] decides, pure, on a clock that it is handed;
+//! [`resolver`] asks; [`actor`] runs the one by the other and watches the Snapshot; everybody else holds a
+//! [`handle::AliasHandle`].
+
+pub mod actor;
+pub mod addresses;
+pub mod engine;
+pub mod handle;
+pub mod lookup;
+mod probe;
+pub mod references;
+pub mod resolver;
+mod servers;
+
+pub use probe::LastError;

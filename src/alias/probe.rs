@@ -1,0 +1,343 @@
+//! One family of one target: how what an upstream said changes what is known, and when it is asked again
+//! (alias.md sections 4, 5 and 7). Pure.
+
+use super::addresses::{Admitted, Internal, admit};
+use super::lookup::{Ask, Failure, Outcome, Upstream};
+use crate::zone::alias::{AliasState, Family, FamilyAnswer, Moment};
+
+/// Bounds of the time for which addresses are held, in seconds (`ttlPolicy.minSeconds`, `maxSeconds`).
+const HOLD: (u32, u32) = (5, 3_600);
+/// Bounds of the time for which NODATA and NXDOMAIN are held, in seconds.
+const NEGATIVE_HOLD: (u32, u32) = (30, 300);
+/// How long a loop or an overlong chain is held, in seconds.
+const CHAIN_HOLD: u32 = 60;
+/// After how many seconds the only upstream may confirm its own NXDOMAIN.
+const CONFIRM_AFTER: u32 = 30;
+/// Longest wait between failing lookups, in seconds (RFC 9520 section 3.2 admits up to 300).
+const LONGEST_BACK_OFF: u32 = 60;
+/// Of how many fetches the highest hold is remembered.
+const REMEMBERED_HOLDS: usize = 8;
+
+/// What the engine knows of a family beside what is published.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Probe {
+    /// Holds of the last fetches in seconds, 0 where there was none yet.
+    holds: [u32; REMEMBERED_HOLDS],
+    next_hold: u8,
+    failures: u8,
+    suspicion: Option<Suspicion>,
+    /// What the last lookup failed of, or that it was NXDOMAIN; none after an answer.
+    pub(super) last_error: Option<LastError>,
+    /// Who answered last.
+    pub(super) upstream: Option<Upstream>,
+    /// When the last lookup began.
+    pub(super) asked: Option<Moment>,
+    /// The number of the lookup in flight.
+    pub(super) flight: Option<u64>,
+    /// When it is asked next, unless a lookup is in flight.
+    pub(super) due: Option<Due>,
+}
+
+/// Why a family is not as one would wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastError {
+    /// The target does not exist.
+    NameError,
+    /// The lookup told nothing.
+    Failed(Failure),
+}
+
+/// When and how pressingly a family is to be asked. Those of which nothing is known go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    /// A query may be waiting.
+    Pending(Moment),
+    /// Something is known.
+    Refresh(Moment),
+}
+
+/// The first NXDOMAIN of a row.
+#[derive(Clone, Copy, Debug)]
+struct Suspicion {
+    upstream: Option<Upstream>,
+    at: Moment,
+    verdict: Verdict,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Nobody has confirmed it.
+    Open,
+    /// It is confirmed, but the other family is being asked whether the name exists all the same.
+    WaitsForOther,
+}
+
+/// What a transition asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    /// When this family is asked again; none if that hangs on the other.
+    pub(super) again: Option<Again>,
+    /// Whether the other family is asked.
+    pub(super) other: Other,
+}
+
+/// When to ask again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// At once, whenever it was asked last.
+    AtOnce,
+    /// Then, or a little later, at random up to so many milliseconds.
+    After { at: Moment, jitter: u64 },
+    /// After so many seconds, a quarter more or less.
+    BackOff { seconds: u32 },
+}
+
+/// Whether the other family is to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Other {
+    /// It is left as it is.
+    Left,
+    /// Soon: it may know better now.
+    Soon,
+    /// At once.
+    AtOnce,
+}
+
+/// What holds for all families.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    pub(super) upstreams: usize,
+    pub(super) internal: Internal,
+}
+
+/// The other family, as far as it decides about this one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sibling {
+    pub(super) state: AliasState,
+    pub(super) checked: Option<Moment>,
+    pub(super) in_flight: bool,
+}
+
+impl Probe {
+    /// Who may answer the next lookup.
+    pub(super) fn ask(&self, now: Moment) -> Ask {
+        match self.suspicion {
+            Some(Suspicion { upstream: Some(first), at, .. }) if now < at.plus_seconds(CONFIRM_AFTER) => {
+                Ask::OtherThan(first)
+            }
+            Some(_) | None => Ask::Any,
+        }
+    }
+
+    /// Takes in what a lookup of this family brought.
+    pub(super) fn hear(
+        &mut self,
+        answer: &mut FamilyAnswer,
+        (family, sibling): (Family, Sibling),
+        (upstream, outcome): (Option<Upstream>, Outcome),
+        now: Moment,
+        terms: Terms,
+    ) -> Next {
+        answer.checked = Some(now);
+        self.upstream = upstream;
+        match outcome {
+            Outcome::Addresses { octets, ttl } => match admit(&octets, family, terms.internal) {
+                Admitted::Some(addresses) => {
+                    answer.addresses = addresses;
+                    self.good(answer, AliasState::Resolved, ttl.clamp(HOLD.0, HOLD.1), sibling, now)
+                }
+                Admitted::OnlyInternal => {
+                    answer.addresses = [].into();
+                    self.good(answer, AliasState::Filtered, ttl.clamp(HOLD.0, HOLD.1), sibling, now)
+                }
+                Admitted::None => self.no_data(answer, None, sibling, now),
+            },
+            Outcome::NoData { ttl } => self.no_data(answer, ttl, sibling, now),
+            Outcome::NameError { ttl } => self.name_error(answer, (upstream, ttl), sibling, now, terms),
+            Outcome::Loop => self.bad_chain(answer, AliasState::Loop, now),
+            Outcome::ChainTooLong => self.bad_chain(answer, AliasState::ChainTooLong, now),
+            Outcome::Failed(failure) => self.failed(answer, failure, now),
+        }
+    }
+
+    /// Ends a wait for the other family, once that has been asked.
+    pub(super) fn other_settled(&mut self, answer: &mut FamilyAnswer, sibling: Sibling, now: Moment) -> Option<Next> {
+        let waits = self.suspicion.is_some_and(|one| one.verdict == Verdict::WaitsForOther);
+        waits.then(|| self.conclude(answer, None, sibling, now))
+    }
+
+    fn good(
+        &mut self,
+        answer: &mut FamilyAnswer,
+        state: AliasState,
+        hold: u32,
+        sibling: Sibling,
+        now: Moment,
+    ) -> Next {
+        self.holds[usize::from(self.next_hold)] = hold;
+        self.next_hold = (self.next_hold + 1) % REMEMBERED_HOLDS as u8;
+        answer.longest_hold = self.holds.iter().copied().max().unwrap_or(hold);
+        self.noerror(answer, state, hold, now);
+        // Just after expiry, when a caching upstream gives its full TTL again.
+        let jitter = (u64::from(answer.longest_hold) * 100).min(2_000);
+        let other = if sibling.state == AliasState::TargetNxdomain { Other::Soon } else { Other::Left };
+        Next { again: Some(Again::After { at: answer.expires, jitter }), other }
+    }
+
+    fn no_data(&mut self, answer: &mut FamilyAnswer, ttl: Option<u32>, sibling: Sibling, now: Moment) -> Next {
+        answer.addresses = [].into();
+        self.noerror(answer, AliasState::NoData, negative_hold(ttl), now);
+        let other = if sibling.state == AliasState::TargetNxdomain { Other::Soon } else { Other::Left };
+        Next { again: Some(Again::After { at: answer.expires, jitter: 2_000 }), other }
+    }
+
+    fn noerror(&mut self, answer: &mut FamilyAnswer, state: AliasState, hold: u32, now: Moment) {
+        self.failures = 0;
+        self.suspicion = None;
+        self.last_error = None;
+        enter(answer, state, now);
+        answer.last_ok = Some(now);
+        answer.expires = now.plus_seconds(hold);
+    }
+
+    fn name_error(
+        &mut self,
+        answer: &mut FamilyAnswer,
+        (upstream, ttl): (Option<Upstream>, Option<u32>),
+        sibling: Sibling,
+        now: Moment,
+        terms: Terms,
+    ) -> Next {
+        self.failures = 0;
+        self.last_error = Some(LastError::NameError);
+        if answer.state == AliasState::TargetNxdomain {
+            return Next { again: Some(held(ttl, now)), other: Other::Left };
+        }
+        match self.suspicion {
+            Some(first) if first.upstream != upstream || now >= first.at.plus_seconds(CONFIRM_AFTER) => {
+                self.conclude(answer, ttl, sibling, now)
+            }
+            Some(first) => Next { again: Some(confirmation_by_time(first.at)), other: Other::Left },
+            None => {
+                self.suspicion = Some(Suspicion { upstream, at: now, verdict: Verdict::Open });
+                enter(answer, AliasState::Suspect, now);
+                let again = if terms.upstreams > 1 { Again::AtOnce } else { confirmation_by_time(now) };
+                let other = match sibling.state {
+                    // It is being confirmed, or was.
+                    AliasState::Suspect | AliasState::TargetNxdomain => Other::Left,
+                    AliasState::Pending
+                    | AliasState::Resolved
+                    | AliasState::NoData
+                    | AliasState::Timeout
+                    | AliasState::ServFail
+                    | AliasState::Refused
+                    | AliasState::Network
+                    | AliasState::NoResolver
+                    | AliasState::Loop
+                    | AliasState::ChainTooLong
+                    | AliasState::Filtered => Other::AtOnce,
+                };
+                Next { again: Some(again), other }
+            }
+        }
+    }
+
+    /// Decides about a confirmed NXDOMAIN. If the name has addresses of the other family, it exists (a server that
+    /// says NXDOMAIN for AAAA is a well-known fault), so the other family must have been asked since.
+    fn conclude(&mut self, answer: &mut FamilyAnswer, ttl: Option<u32>, sibling: Sibling, now: Moment) -> Next {
+        let doubted_at = self.suspicion.map_or(now, |one| one.at);
+        let asked_since = sibling.checked.is_some_and(|checked| checked >= doubted_at);
+        match sibling.state {
+            AliasState::Resolved if asked_since && !sibling.in_flight => {
+                answer.addresses = [].into();
+                self.noerror(answer, AliasState::NoData, negative_hold(ttl), now);
+                Next { again: Some(Again::After { at: answer.expires, jitter: 2_000 }), other: Other::Left }
+            }
+            AliasState::Resolved => self.wait_for_other(),
+            AliasState::Pending | AliasState::NoData | AliasState::Filtered if sibling.in_flight => {
+                self.wait_for_other()
+            }
+            AliasState::Timeout
+            | AliasState::ServFail
+            | AliasState::Refused
+            | AliasState::Network
+            | AliasState::NoResolver
+                if sibling.in_flight =>
+            {
+                self.wait_for_other()
+            }
+            AliasState::Pending
+            | AliasState::NoData
+            | AliasState::Suspect
+            | AliasState::TargetNxdomain
+            | AliasState::Timeout
+            | AliasState::ServFail
+            | AliasState::Refused
+            | AliasState::Network
+            | AliasState::NoResolver
+            | AliasState::Loop
+            | AliasState::ChainTooLong
+            | AliasState::Filtered => {
+                self.suspicion = None;
+                enter(answer, AliasState::TargetNxdomain, now);
+                Next { again: Some(held(ttl, now)), other: Other::Left }
+            }
+        }
+    }
+
+    fn wait_for_other(&mut self) -> Next {
+        if let Some(suspicion) = &mut self.suspicion {
+            suspicion.verdict = Verdict::WaitsForOther;
+        }
+        Next { again: None, other: Other::AtOnce }
+    }
+
+    fn bad_chain(&mut self, answer: &mut FamilyAnswer, state: AliasState, now: Moment) -> Next {
+        self.failures = 0;
+        self.suspicion = None;
+        self.last_error = None;
+        enter(answer, state, now);
+        Next { again: Some(Again::After { at: now.plus_seconds(CHAIN_HOLD), jitter: 2_000 }), other: Other::Left }
+    }
+
+    /// A failure tells nothing about the target: what NXDOMAIN told stays, and so does the last good answer.
+    fn failed(&mut self, answer: &mut FamilyAnswer, failure: Failure, now: Moment) -> Next {
+        self.failures = self.failures.saturating_add(1);
+        self.last_error = Some(LastError::Failed(failure));
+        match answer.state {
+            AliasState::Suspect | AliasState::TargetNxdomain => {}
+            AliasState::Pending
+            | AliasState::Resolved
+            | AliasState::NoData
+            | AliasState::Timeout
+            | AliasState::ServFail
+            | AliasState::Refused
+            | AliasState::Network
+            | AliasState::NoResolver
+            | AliasState::Loop
+            | AliasState::ChainTooLong
+            | AliasState::Filtered => enter(answer, failure.state(), now),
+        }
+        let seconds = 1_u32.checked_shl(u32::from(self.failures)).unwrap_or(u32::MAX).min(LONGEST_BACK_OFF);
+        Next { again: Some(Again::BackOff { seconds }), other: Other::Left }
+    }
+}
+
+fn enter(answer: &mut FamilyAnswer, state: AliasState, now: Moment) {
+    if answer.state != state {
+        answer.state = state;
+        answer.since = now;
+    }
+}
+
+fn negative_hold(ttl: Option<u32>) -> u32 {
+    ttl.unwrap_or(NEGATIVE_HOLD.0).clamp(NEGATIVE_HOLD.0, NEGATIVE_HOLD.1)
+}
+
+fn held(ttl: Option<u32>, now: Moment) -> Again {
+    Again::After { at: now.plus_seconds(negative_hold(ttl)), jitter: 2_000 }
+}
+
+fn confirmation_by_time(first: Moment) -> Again {
+    Again::After { at: first.plus_seconds(CONFIRM_AFTER), jitter: 0 }
+}

@@ -1,0 +1,321 @@
+//! The way of every request: route, token, parameters, body, deadline, answer, and the log line of a write.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Extension, RawPathParams, Request as HttpRequest};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, on};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use tracing::Instrument as _;
+
+use super::ApiState;
+use super::auth::{self, Access};
+use super::json::{Bodies, BodyLimit, Held, Parameters};
+use super::problem::Refused;
+use crate::control::Request;
+use crate::ledger::actor::Actor;
+use crate::ledger::command::Command;
+use crate::ledger::owner::OwnerId;
+use crate::ledger::report::{ItemOutcome, Report};
+use crate::wire::name::Name;
+
+/// Time for a request.
+pub const MAX_REQUEST_TIME: Duration = Duration::from_secs(30);
+/// Time for a zone file.
+pub const MAX_IMPORT_TIME: Duration = Duration::from_secs(600);
+/// Longest path with its parameters, in octets.
+pub const MAX_URL: usize = 8 * 1024;
+/// Longest request id that is taken from the caller, in octets.
+pub const MAX_REQUEST_ID: usize = 128;
+/// Header of the request id.
+pub const REQUEST_ID: &str = "x-request-id";
+
+type Outcome = Result<Response, Refused>;
+type Action = Arc<dyn Fn(Call) -> Pin<Box<dyn Future<Output = Outcome> + Send>> + Send + Sync>;
+
+/// One route: what it is, what it asks of its caller, and what it takes.
+#[derive(Clone)]
+pub struct Route {
+    /// The method.
+    pub method: Method,
+    /// The path, with `{…}` for what is captured.
+    pub path: &'static str,
+    /// What it asks of its caller.
+    pub access: Access,
+    /// Parameters it knows.
+    pub parameters: &'static [&'static str],
+    /// Parameters of those that may stand several times.
+    pub repeated: &'static [&'static str],
+    /// How large its body may be.
+    pub body: BodyLimit,
+    action: Action,
+}
+
+impl Route {
+    /// A route without parameters and body.
+    pub fn new<F, R>(method: Method, path: &'static str, access: Access, action: F) -> Route
+    where
+        F: Fn(Call) -> R + Send + Sync + 'static,
+        R: Future<Output = Outcome> + Send + 'static,
+    {
+        Route {
+            method,
+            path,
+            access,
+            parameters: &[],
+            repeated: &[],
+            body: BodyLimit::Nothing,
+            action: Arc::new(move |call| Box::pin(action(call))),
+        }
+    }
+
+    /// With parameters.
+    #[must_use]
+    pub fn with(mut self, parameters: &'static [&'static str]) -> Route {
+        self.parameters = parameters;
+        self
+    }
+
+    /// With parameters that may stand several times.
+    #[must_use]
+    pub fn repeating(mut self, repeated: &'static [&'static str]) -> Route {
+        self.repeated = repeated;
+        self
+    }
+
+    /// With a body.
+    #[must_use]
+    pub fn taking(mut self, body: BodyLimit) -> Route {
+        self.body = body;
+        self
+    }
+
+    fn time(&self) -> Duration {
+        if self.body == BodyLimit::ZoneFile { MAX_IMPORT_TIME } else { MAX_REQUEST_TIME }
+    }
+
+    /// Adds the route to a router.
+    pub fn add_to(self, router: Router, state: &ApiState, bodies: &Bodies) -> Router {
+        let filter = MethodFilter::try_from(self.method.clone()).expect("the routes use the methods that axum routes");
+        let (path, route) = (self.path, Arc::new(self));
+        let (state, bodies) = (state.clone(), bodies.clone());
+        let handler = move |Extension(id): Extension<RequestId>, parameters: Captured, request: HttpRequest| {
+            let (route, state, bodies) = (Arc::clone(&route), state.clone(), bodies.clone());
+            async move { route.answer(state, bodies, id, parameters, request).await }
+        };
+        router.route(path, on(filter, handler))
+    }
+
+    async fn answer(
+        self: Arc<Self>,
+        state: ApiState,
+        bodies: Bodies,
+        id: RequestId,
+        captured: Captured,
+        request: HttpRequest,
+    ) -> Response {
+        let time = self.time();
+        let span = tracing::Span::current();
+        // A task of its own: a panic becomes an answer, and a caller who hangs up does not stop half-way a write.
+        let task = tokio::spawn(async move { self.call(state, bodies, id, captured, request).await }.instrument(span));
+        let abort = task.abort_handle();
+        match tokio::time::timeout(time, task).await {
+            Ok(Ok(Ok(response))) => response,
+            Ok(Ok(Err(refused))) => refused.into_response(),
+            Ok(Err(_)) => Refused::internal().into_response(),
+            Err(_) => {
+                abort.abort();
+                Refused::timed_out(time.as_secs()).into_response()
+            }
+        }
+    }
+
+    async fn call(
+        &self,
+        state: ApiState,
+        bodies: Bodies,
+        id: RequestId,
+        captured: Captured,
+        request: HttpRequest,
+    ) -> Outcome {
+        let (parts, body) = request.into_parts();
+        let actor = auth::admit(&parts.headers, &state.reader, state.clock.now(), self.access).await?;
+        let path = captured.0?;
+        let parameters = Parameters::read(parts.uri.query().unwrap_or_default(), self.parameters, self.repeated)?;
+        let body = bodies.read(&parts.headers, body, self.body).await?;
+        let call = Call { state, actor, request_id: id.0, path, parameters, headers: parts.headers, body };
+        let known = call.headers.get(header::IF_NONE_MATCH).cloned();
+        let response = (self.action)(call).await?;
+        Ok(not_modified(response, known.as_ref()))
+    }
+}
+
+/// The id of a request, made or taken over.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
+
+/// The captured parts of a path, decoded.
+struct Captured(Result<Vec<(String, String)>, Refused>);
+
+impl<S: Send + Sync> axum::extract::FromRequestParts<S> for Captured {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut axum::http::request::Parts, state: &S) -> Result<Captured, Self::Rejection> {
+        Ok(Captured(match RawPathParams::from_request_parts(parts, state).await {
+            Ok(params) => Ok(params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()),
+            Err(_) => Err(Refused::bad_request("the path is no UTF-8 after percent-decoding")),
+        }))
+    }
+}
+
+/// A request that was let in, with all that it brought.
+#[derive(Debug)]
+pub struct Call {
+    /// The rooms behind the API.
+    pub state: ApiState,
+    /// Who asks.
+    pub actor: Actor,
+    /// Id of the request.
+    pub request_id: String,
+    /// Parameters.
+    pub parameters: Parameters,
+    /// Headers.
+    pub headers: HeaderMap,
+    path: Vec<(String, String)>,
+    body: Held,
+}
+
+impl Call {
+    /// A captured part of the path as text.
+    pub fn part(&self, name: &str) -> &str {
+        self.path.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value.as_str())
+    }
+
+    /// The owner of the path.
+    pub fn owner(&self) -> Result<OwnerId, Refused> {
+        owner_id("the owner in the path", self.part("owner"))
+    }
+
+    /// The zone of the path.
+    pub fn zone(&self) -> Result<Name, Refused> {
+        name_of("the zone in the path", self.part("zone"))
+    }
+
+    /// The body.
+    pub fn body(&self) -> Bytes {
+        self.body.octets.clone()
+    }
+
+    /// Whether nothing is to be done, only shown.
+    pub fn dry_run(&self) -> Result<bool, Refused> {
+        self.parameters.flag("dryRun", false)
+    }
+
+    /// Parameters of all writes; those that this version does not act upon are refused, not ignored.
+    pub fn check_write_parameters(&self) -> Result<(), Refused> {
+        let choice = |name: &str, known: &[&str], later: &[&str]| match self.parameters.text(name) {
+            Some(value) if later.contains(&value) => {
+                Err(Refused::bad_request(format!("{name}={value} is not supported by this version: leave it out")))
+            }
+            Some(value) if !known.contains(&value) => {
+                Err(Refused::bad_request(format!("{name} is {}, not `{}`", known.join(" or "), value.escape_debug())))
+            }
+            Some(_) | None => Ok(()),
+        };
+        choice("targetCheck", &["off", "warn"], &["require"])?;
+        choice("refs", &["report"], &["block"])?;
+        choice("wait", &["none"], &["resolved"])
+    }
+
+    /// Does a command and writes the log line of it. `owner` and `zone` are what the log names.
+    pub async fn submit(&self, command: Command, owner: &str, zone: &str) -> Result<Report, Refused> {
+        let dry_run = self.dry_run()?;
+        let request =
+            Request { command, actor: self.actor.clone(), dry_run, request_id: self.request_id.clone() };
+        let outcome = self.state.handle.submit(request).await;
+        let (token, id) = (&self.actor.token, &self.request_id);
+        match &outcome {
+            Ok(report) => {
+                let count = |outcome| report.summary.count(outcome);
+                tracing::info!(
+                    %token, owner = ?owner, request = ?id, zone = ?zone, dry_run, revision = report.revision,
+                    created = count(ItemOutcome::Created), updated = count(ItemOutcome::Updated),
+                    unchanged = count(ItemOutcome::Unchanged), deleted = count(ItemOutcome::Deleted),
+                    queued = count(ItemOutcome::Queued), conflict = count(ItemOutcome::Conflict),
+                    invalid = count(ItemOutcome::Invalid), held = count(ItemOutcome::Held),
+                    "write"
+                );
+            }
+            Err(refusal) => {
+                tracing::info!(
+                    %token, owner = ?owner, request = ?id, zone = ?zone, dry_run, code = refusal.code().text(),
+                    "write refused"
+                );
+            }
+        }
+        Ok(outcome?)
+    }
+}
+
+/// An owner id of a text; `what` says where it stands.
+pub fn owner_id(what: &str, text: &str) -> Result<OwnerId, Refused> {
+    OwnerId::new(text).map_err(|error| Refused::bad_request(format!("{what}: {error}")))
+}
+
+/// A name of a text; `what` says where it stands.
+pub fn name_of(what: &str, text: &str) -> Result<Name, Refused> {
+    Name::parse(text).map_err(|error| {
+        let shown: String = text.chars().take(100).collect();
+        Refused::bad_request(format!("{what}, `{}`, is no domain name: {error}", shown.escape_debug()))
+    })
+}
+
+/// Work that takes a processor for long, off the threads that serve others.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refused> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Refused::internal())
+}
+
+/// A document with a status; a 200 has a strong ETag of its octets.
+pub fn document<T: Serialize>(status: StatusCode, value: &T) -> Outcome {
+    let body = serde_json::to_vec(value).map_err(|error| {
+        tracing::error!(error = %error, "a document could not be written");
+        Refused::internal()
+    })?;
+    let tag = (status == StatusCode::OK).then(|| {
+        let digest = Sha256::digest(&body);
+        let tag: String = digest[..16].iter().map(|octet| format!("{octet:02x}")).collect();
+        format!("\"{tag}\"")
+    });
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    Ok(response)
+}
+
+/// 304 for a response whose ETag the caller has (RFC 9110 section 13.1.2).
+fn not_modified(response: Response, known: Option<&HeaderValue>) -> Response {
+    let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok());
+    let has = match (tag, known.and_then(|known| known.to_str().ok())) {
+        (Some(tag), Some(known)) => {
+            known.split(',').map(str::trim).any(|one| one == "*" || one.trim_start_matches("W/") == tag)
+        }
+        (None, _) | (_, None) => false,
+    };
+    if !has || response.status() != StatusCode::OK {
+        return response;
+    }
+    let (mut parts, _) = response.into_parts();
+    parts.status = StatusCode::NOT_MODIFIED;
+    parts.headers.remove(header::CONTENT_TYPE);
+    Response::from_parts(parts, Body::empty())
+}

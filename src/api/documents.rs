@@ -1,0 +1,542 @@
+//! The documents of the API as values: what handlers write and the command line reads (ownership.md sections 3, 4, 6).
+//! Keys are camelCase; times are RFC 3339 in UTC; names are in presentation form with their final dot.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Labels of an owner or a claim.
+pub type LabelsDocument = BTreeMap<String, String>;
+
+/// Every list: the revision it was read at, and its rows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct List<T> {
+    /// The revision.
+    pub revision: u64,
+    /// The rows.
+    pub items: Vec<T>,
+}
+
+/// A zone (ownership.md section 3.5).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ZoneDocument {
+    /// The apex.
+    pub name: String,
+    /// The apex with U-labels, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unicode: Option<String>,
+    /// Its owner.
+    pub owner: String,
+    /// Serial of the SOA as served.
+    pub serial: u32,
+    /// Seconds.
+    pub default_ttl: u32,
+    /// Name servers it was made with.
+    pub nameservers: Vec<String>,
+    /// Contact it was made with.
+    pub contact: String,
+    /// Upstream group of its ALIAS records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream_group: Option<String>,
+    /// Records served.
+    pub record_count: u64,
+    /// When it was made.
+    pub created_at: String,
+    /// The revision that last changed it.
+    pub revision: u64,
+    /// What a write came to: `created`, `updated`, `unchanged`; absent in a read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+}
+
+/// What an owner is a projection of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SourceDocument {
+    /// The cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// The namespace in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The kind of the resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its uid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+}
+
+/// Claims of an owner by state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountsDocument {
+    /// Served.
+    pub held: u64,
+    /// Waiting.
+    pub queued: u64,
+    /// Kept aside.
+    pub quarantined: u64,
+}
+
+/// An owner (ownership.md section 1).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnerDocument {
+    /// Its id.
+    pub id: String,
+    /// Kind of the resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Its incarnation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    /// The owners above it, nearest first.
+    pub parents: Vec<String>,
+    /// What it is a projection of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceDocument>,
+    /// Labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: LabelsDocument,
+    /// `active`, `expired`, `deleting`.
+    pub state: String,
+    /// Highest generation applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u64>,
+    /// Highest epoch seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+    /// How many owners are right below it.
+    pub children: u64,
+    /// Its claims.
+    pub claims: CountsDocument,
+    /// When it was made.
+    pub created_at: String,
+    /// When it last wrote.
+    pub asserted_at: String,
+    /// The revision that last changed it.
+    pub revision: u64,
+    /// What a write came to; absent in a read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+}
+
+/// Options of an ALIAS that are in effect (alias.md section 1).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AliasOptionsDocument {
+    /// `A`, `AAAA`.
+    pub families: Vec<String>,
+    /// `reject` or `override`.
+    #[serde(rename = "static")]
+    pub static_mode: String,
+}
+
+/// A claim.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordDocument {
+    /// Apex of its zone.
+    pub zone: String,
+    /// The name.
+    pub name: String,
+    /// The name with U-labels, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unicode: Option<String>,
+    /// The type.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// Seconds.
+    pub ttl: u32,
+    /// Presentation form.
+    pub values: Vec<String>,
+    /// The owner.
+    pub owner: String,
+    /// Tells claims of one owner for one RRset apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_id: Option<String>,
+    /// `held`, `queued`, `quarantined`.
+    pub state: String,
+    /// Whether it may stand beside other owners' claims.
+    #[serde(default)]
+    pub share: bool,
+    /// Options of an ALIAS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<AliasOptionsDocument>,
+    /// Labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: LabelsDocument,
+    /// When its owner last asked for it.
+    pub asserted_at: String,
+    /// When it was made.
+    pub created_at: String,
+    /// The revision that last changed it.
+    pub revision: u64,
+}
+
+/// A row of the history.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeDocument {
+    /// The revision of the request.
+    pub revision: u64,
+    /// When.
+    pub at: String,
+    /// Token id.
+    pub actor: String,
+    /// Whose claim.
+    pub owner: String,
+    /// Request id.
+    pub request_id: String,
+    /// The door.
+    pub door: String,
+    /// The zone's apex; empty for changes of no zone.
+    pub zone: String,
+    /// The name.
+    pub name: String,
+    /// The type, or `zone`, `owner`, `token`.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// Before; null if it was not there.
+    pub before: Value,
+    /// After; null if it is gone.
+    pub after: Value,
+}
+
+/// A token without its secret.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenDocument {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// `admin`, `owner`, `read`.
+    pub role: String,
+    /// The root owner of role `owner`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Globs of zones it is limited to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<String>,
+    /// Names it is limited to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Types it is limited to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
+    /// When it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
+    /// When it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// The whole text; only in the answer that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+/// Who stands in the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HolderDocument {
+    /// The owner.
+    pub owner: String,
+    /// Its kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The owners above it, nearest first.
+    #[serde(default)]
+    pub parents: Vec<String>,
+    /// Since when it holds.
+    pub since: String,
+}
+
+/// A record by name and type.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordKeyDocument {
+    /// The name.
+    pub name: String,
+    /// The type.
+    #[serde(rename = "type")]
+    pub rtype: String,
+}
+
+/// Whose claim moved up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromotedOwner {
+    /// The owner.
+    pub owner: String,
+}
+
+/// What came of one record of a write.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemDocument {
+    /// Apex of its zone, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// The name.
+    pub name: String,
+    /// The name with U-labels, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unicode: Option<String>,
+    /// The type.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// The set id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_id: Option<String>,
+    /// The owner, where it is not the one of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The outcome's word.
+    pub outcome: String,
+    /// Why it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// One sentence that says what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// Who stands in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<HolderDocument>,
+    /// What the caller can ask for instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<String>,
+    /// Whose queued claim is served now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promoted: Option<PromotedOwner>,
+}
+
+/// Items by outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SummaryDocument {
+    /// New.
+    pub created: u64,
+    /// With another value than before.
+    pub updated: u64,
+    /// As before.
+    pub unchanged: u64,
+    /// Gone.
+    pub deleted: u64,
+    /// Waiting for the holder.
+    pub queued: u64,
+    /// In another's way.
+    pub conflict: u64,
+    /// No record that can be served.
+    pub invalid: u64,
+    /// Held by the delete brake.
+    pub held: u64,
+}
+
+/// Something in effect and odd.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarningDocument {
+    /// The name.
+    pub name: String,
+    /// The type.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// A stable word.
+    pub code: String,
+    /// One sentence.
+    pub detail: String,
+}
+
+/// A claim that moved up from the queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromotedDocument {
+    /// Apex of the zone.
+    pub zone: String,
+    /// The name.
+    pub name: String,
+    /// The type.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// Whose claim is served now.
+    pub owner: String,
+}
+
+/// What came of a write (ownership.md section 3.1).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportDocument {
+    /// The revision.
+    pub revision: u64,
+    /// True if nothing was done and this is what would be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// What came of the zone, owner or token that the request names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Items by outcome.
+    #[serde(default)]
+    pub summary: SummaryDocument,
+    /// The items.
+    #[serde(default)]
+    pub results: Vec<ItemDocument>,
+    /// Claims that moved up, besides those named by `results`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promoted: Vec<PromotedDocument>,
+    /// New serials by zone.
+    #[serde(default)]
+    pub serials: BTreeMap<String, u32>,
+    /// Warnings.
+    #[serde(default)]
+    pub warnings: Vec<WarningDocument>,
+    /// What is odd in a zone file, by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_warnings: Vec<ErrorDocument>,
+}
+
+/// What came of deleting an owner or a zone (ownership.md section 3.3).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedDocument {
+    /// The revision.
+    pub revision: u64,
+    /// True if nothing was done and this is what would be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// `deleted` or `unchanged`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Owners deleted.
+    pub owners_deleted: Vec<String>,
+    /// Claims deleted, each with its owner.
+    pub records: Vec<ItemDocument>,
+    /// Claims that moved up.
+    pub promoted: Vec<PromotedDocument>,
+    /// New serials by zone.
+    pub serials: BTreeMap<String, u32>,
+    /// Warnings.
+    #[serde(default)]
+    pub warnings: Vec<WarningDocument>,
+}
+
+/// One thing wrong with a body.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorDocument {
+    /// Where in a JSON body (RFC 6901).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// Line of a zone file, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The code.
+    pub code: String,
+    /// One sentence.
+    pub detail: String,
+}
+
+/// `application/problem+json` (RFC 9457; ownership.md section 6).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProblemDocument {
+    /// The status in words.
+    #[serde(default)]
+    pub title: String,
+    /// The status.
+    #[serde(default)]
+    pub status: u16,
+    /// A stable word.
+    #[serde(default)]
+    pub code: String,
+    /// One sentence that says what to do.
+    #[serde(default)]
+    pub detail: String,
+    /// The record in question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<RecordKeyDocument>,
+    /// Who stands in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<HolderDocument>,
+    /// What the caller can ask for instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<String>,
+    /// Each thing wrong with the body.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ErrorDocument>,
+    /// Of a write that was all or nothing, the items that were refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<ItemDocument>,
+}
+
+/// What is known of one family of an ALIAS target.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FamilyDocument {
+    /// The state's word.
+    pub state: String,
+    /// Addresses served now.
+    pub addresses: Vec<String>,
+    /// Addresses of the last good answer.
+    pub last_addresses: Vec<String>,
+}
+
+/// An ALIAS record as it stands with its target.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AliasRecordDocument {
+    /// Apex of its zone.
+    pub zone: String,
+    /// The name.
+    pub name: String,
+    /// The name with U-labels, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unicode: Option<String>,
+    /// The target as written.
+    pub target: String,
+    /// The owner.
+    pub owner: String,
+    /// The owners above it, nearest first.
+    pub parents: Vec<String>,
+    /// The record's state.
+    pub state: String,
+    /// Since when.
+    pub since: Option<String>,
+    /// `fresh`, `stale`, `static`, `nodata`, `servfail`, `pending`: the best of its families.
+    pub serving: String,
+    /// TTL of an answer given now, in seconds.
+    pub effective_ttl_seconds: u32,
+    /// `alias`, `chain`, `target`, `stale`, `deadTarget`, `policy`.
+    pub ttl_limited_by: String,
+    /// Until when a stale answer may be served.
+    pub stale_until: Option<String>,
+    /// What is served, by family.
+    pub families: BTreeMap<String, FamilyDocument>,
+}
+
+/// An ALIAS target (alias.md section 9).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AliasTargetDocument {
+    /// The target: where the walk through the zones here ends.
+    pub target: String,
+    /// Group of the upstreams that it is asked of; null if a zone here has it.
+    pub upstream_group: Option<String>,
+    /// Its state.
+    pub state: String,
+    /// Since when.
+    pub since: Option<String>,
+    /// When the last good answer came.
+    pub last_ok_at: Option<String>,
+    /// When it was last asked.
+    pub checked_at: Option<String>,
+    /// When it is asked next.
+    pub next_refresh_at: Option<String>,
+    /// What the last lookup brought, if it was no answer.
+    pub last_error: Option<String>,
+    /// By family.
+    pub families: BTreeMap<String, FamilyDocument>,
+    /// The records that lead to it.
+    pub records: Vec<AliasRecordDocument>,
+}

@@ -1,0 +1,97 @@
+//! HTTP: the native API under `/v1` and the health routes. Thin: it reads requests into commands and filters, and
+//! shows what comes back. The table of routes says what each asks of its caller.
+
+mod alias_view;
+pub mod auth;
+pub mod call;
+pub mod documents;
+pub mod json;
+pub mod native;
+pub mod problem;
+pub mod readiness;
+pub mod show;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+
+use crate::alias::handle::AliasHandle;
+use crate::clock::Clock;
+use crate::control::Handle;
+use crate::ledger::code::Code;
+use crate::store::Reader;
+use crate::wire::name::Name;
+use crate::zone::walk::Trust;
+use call::{MAX_REQUEST_ID, MAX_URL, REQUEST_ID, RequestId};
+use problem::Refused;
+pub use readiness::{Phase, Readiness, Stage};
+
+/// What the API takes for keys that a request leaves out.
+#[derive(Clone, Debug, Default)]
+pub struct Defaults {
+    /// Our own name servers (`dns.nameservers`), for zones made without any.
+    pub nameservers: Vec<Name>,
+}
+
+/// The rooms behind the API. Clones share them.
+#[derive(Clone, Debug)]
+pub struct ApiState {
+    /// For commands.
+    pub handle: Handle,
+    /// For reads.
+    pub reader: Reader,
+    /// For the state of ALIAS targets; without it only what is published of them is shown.
+    pub alias: Option<AliasHandle>,
+    /// Which hosted zones an ALIAS may enter, as the query path has it.
+    pub trust: Arc<Trust>,
+    /// The time.
+    pub clock: Clock,
+    /// What requests leave out.
+    pub defaults: Defaults,
+    /// What the health routes show.
+    pub readiness: Readiness,
+}
+
+/// All routes of the API on one router; serve it with `axum::serve`.
+pub fn router(state: ApiState) -> Router {
+    let bodies = json::Bodies::default();
+    let mut router = Router::new();
+    for route in native::routes() {
+        router = route.add_to(router, &state, &bodies);
+    }
+    router
+        .fallback(|| async { Refused::no_route() })
+        .method_not_allowed_fallback(|| async { Refused::wrong_method() })
+        .layer(middleware::from_fn(with_request_id))
+}
+
+/// Gives each request an id, its own if that is fit for a log, and echoes it.
+async fn with_request_id(mut request: Request, next: Next) -> Response {
+    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| {
+        !id.is_empty() && id.len() <= MAX_REQUEST_ID && id.bytes().all(|octet| octet.is_ascii_graphic())
+    });
+    let id = given.map_or_else(new_request_id, str::to_owned);
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let length = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    let mut response = if length > MAX_URL {
+        let detail = format!("the path with its parameters is over {MAX_URL} octets");
+        Refused::new(Code::BadRequest, detail).into_response()
+    } else {
+        next.run(request).await
+    };
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+}
+
+fn new_request_id() -> String {
+    let mut octets = [0_u8; 8];
+    // Without random numbers requests still work; they share an id.
+    let _ = getrandom::fill(&mut octets);
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}

@@ -1,0 +1,238 @@
+//! `/v1/alias-targets` and `/v1/aliases/{name}`: targets, their states, and who depends on them (alias.md section 9).
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+
+use super::check_rows;
+use super::records::zone_filter;
+use crate::alias::LastError;
+use crate::alias::handle::TargetView;
+use crate::api::alias_view::{self, Combined, FamilyView, RecordView, Serving};
+use crate::api::auth::Access;
+use crate::api::call::{Call, Route, document, name_of, owner_id};
+use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocument, List};
+use crate::api::problem::Refused;
+use crate::api::show;
+use crate::ledger::claim::ClaimState;
+use crate::ledger::owner::OwnerId;
+use crate::store::rows::{ClaimFilter, ClaimRow};
+use crate::wire::codes::Rtype;
+use crate::wire::name::Name;
+use crate::zone::alias::{AliasEntry, AliasState, Family, Moment, TargetKey};
+use crate::zone::snapshot::Snapshot;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, "/v1/alias-targets", Access::Read, list)
+            .with(&["state", "owner", "zone", "target", "olderThan"])
+            .repeating(&["state"]),
+        Route::new(Method::GET, "/v1/aliases/{name}", Access::Read, show_one).with(&["zone"]),
+    ]
+}
+
+/// An ALIAS that is served, as it stands.
+struct Looked {
+    record: AliasRecordDocument,
+    view: RecordView,
+    since: Option<Moment>,
+}
+
+async fn list(call: Call) -> Result<Response, Refused> {
+    let states: Vec<String> = call.parameters.all("state").map(str::to_owned).collect();
+    let owner = call.parameters.text("owner").map(|text| owner_id("owner", text)).transpose()?;
+    let target = call.parameters.text("target").map(|text| name_of("target", text)).transpose()?;
+    let older_than = call.parameters.text("olderThan").map(duration).transpose()?;
+    let filter = ClaimFilter { zone: zone_filter(&call)?, ..alias_filter() };
+    let (revision, mut looked) = look(&call, &filter).await?;
+    if let Some(owner) = &owner {
+        let owner = owner.as_str();
+        looked.retain(|one| one.record.owner == owner || one.record.parents.iter().any(|parent| parent == owner));
+    }
+    let now = call.state.clock.now();
+    if let Some(age) = older_than {
+        looked.retain(|one| {
+            one.since.is_some_and(|since| u128::from(now.0.saturating_sub(since.0)) >= age.as_millis())
+        });
+    }
+    let mut rows = grouped(&call, looked).await?;
+    rows.retain(|row| {
+        let state = |one: &str| {
+            row.state.eq_ignore_ascii_case(one) || row.records.iter().any(|record| record.state.eq_ignore_ascii_case(one))
+        };
+        states.is_empty() || states.iter().any(|one| state(one))
+    });
+    if let Some(target) = target {
+        let target = target.to_string();
+        rows.retain(|row| row.target == target);
+    }
+    document(StatusCode::OK, &List { revision, items: rows })
+}
+
+async fn show_one(call: Call) -> Result<Response, Refused> {
+    let name = name_of("the name in the path", call.part("name"))?;
+    let filter = ClaimFilter { zone: zone_filter(&call)?, name: Some(name.clone()), ..alias_filter() };
+    let (_, looked) = look(&call, &filter).await?;
+    let rows = grouped(&call, looked).await?;
+    let row = rows.into_iter().next().ok_or_else(|| {
+        Refused::not_found(format!("no ALIAS is served at {name}: GET /v1/records?name={name} shows what is claimed there"))
+    })?;
+    document(StatusCode::OK, &row)
+}
+
+fn alias_filter() -> ClaimFilter {
+    ClaimFilter { rtype: Some(Rtype::ALIAS), state: Some(ClaimState::Held), ..ClaimFilter::default() }
+}
+
+/// `30m`, `24h`, `7d`.
+fn duration(text: &str) -> Result<Duration, Refused> {
+    humantime::parse_duration(text).map_err(|_| Refused::bad_request("olderThan is a time like 30m, 24h or 7d"))
+}
+
+/// The served ALIAS claims of a filter, each with what a query would get now.
+async fn look(call: &Call, filter: &ClaimFilter) -> Result<(u64, Vec<Looked>), Refused> {
+    let listing = call.state.reader.claims(filter).await?;
+    check_rows(listing.items.len(), "zone")?;
+    let mut parents: HashMap<OwnerId, Vec<String>> = HashMap::new();
+    for row in &listing.items {
+        if !parents.contains_key(&row.claim.owner_id) {
+            let owner = call.state.reader.owner(&row.claim.owner_id).await?;
+            let above = owner.map(|owner| show::owner_ids(&owner.parents)).unwrap_or_default();
+            parents.insert(row.claim.owner_id.clone(), above);
+        }
+    }
+    let snapshot = call.state.handle.published().get();
+    let now = call.state.clock.now();
+    let looked = listing.items.iter().filter_map(|row| {
+        let above = parents.get(&row.claim.owner_id).cloned().unwrap_or_default();
+        one(call, &snapshot, row, above, now)
+    });
+    Ok((listing.revision, looked.collect()))
+}
+
+fn one(call: &Call, snapshot: &Snapshot, row: &ClaimRow, parents: Vec<String>, now: Moment) -> Option<Looked> {
+    let zone = snapshot.zone(&row.zone)?;
+    let node = zone.node(&row.claim.name)?;
+    let rrset = node.rrset(Rtype::ALIAS)?;
+    let view = alias_view::view(snapshot, &call.state.trust, zone, node, rrset, now)?;
+    let (state, since) = view.state();
+    let best = view.best();
+    let record = AliasRecordDocument {
+        zone: row.zone.to_string(),
+        name: row.claim.name.to_string(),
+        unicode: show::unicode(&row.claim.name),
+        target: show::values(Rtype::ALIAS, &row.claim.records).into_iter().next().unwrap_or_default(),
+        owner: row.claim.owner_id.as_str().to_owned(),
+        parents,
+        state: state.text().to_owned(),
+        since: since.map(show::moment),
+        serving: best.map_or(Serving::NoData, |best| best.serving).text().to_owned(),
+        effective_ttl_seconds: best.map_or(0, |best| best.ttl),
+        ttl_limited_by: best.map_or("policy", |best| best.limited_by.text()).to_owned(),
+        stale_until: best.and_then(|best| best.stale_until).map(show::moment),
+        families: view.families.iter().map(family).collect(),
+    };
+    Some(Looked { record, view, since })
+}
+
+fn family_name(family: Family) -> String {
+    family.rtype().to_string()
+}
+
+fn family(view: &FamilyView) -> (String, FamilyDocument) {
+    let state = view.state.map_or("Static", |state| state.text()).to_owned();
+    let document =
+        FamilyDocument { state, addresses: view.addresses.clone(), last_addresses: view.last_addresses.clone() };
+    (family_name(view.family), document)
+}
+
+/// Records by the name at which their walks end, in canonical order of those.
+async fn grouped(call: &Call, looked: Vec<Looked>) -> Result<Vec<AliasTargetDocument>, Refused> {
+    let mut groups: BTreeMap<(Name, bool), Vec<Looked>> = BTreeMap::new();
+    for one in looked {
+        groups.entry((one.view.end.clone(), one.view.external)).or_default().push(one);
+    }
+    let known: HashMap<TargetKey, TargetView> = match &call.state.alias {
+        Some(handle) => {
+            // The engine ends before the API does at a stop; what is published is still there.
+            let views = handle.status().await.unwrap_or_default();
+            views.into_iter().map(|view| (view.status.entry.target.clone(), view)).collect()
+        }
+        None => HashMap::new(),
+    };
+    let snapshot = call.state.handle.published().get();
+    Ok(groups
+        .into_iter()
+        .map(|((end, external), records)| {
+            if external {
+                let key = TargetKey(end);
+                let status = known.get(&key);
+                let entry = status.map(|view| view.status.entry.as_ref()).or_else(|| snapshot.alias.entry(&key));
+                outside(&key.0, entry, status, records)
+            } else {
+                inside(&end, records)
+            }
+        })
+        .collect())
+}
+
+fn outside(
+    end: &Name,
+    entry: Option<&AliasEntry>,
+    status: Option<&TargetView>,
+    records: Vec<Looked>,
+) -> AliasTargetDocument {
+    let mut row = AliasTargetDocument {
+        target: end.to_string(),
+        upstream_group: Some("default".to_owned()),
+        state: Combined::of(&[(AliasState::Pending, None)]).text().to_owned(),
+        records: records.into_iter().map(|one| one.record).collect(),
+        ..AliasTargetDocument::default()
+    };
+    if let Some(entry) = entry {
+        let states = alias_view::states(entry);
+        let combined = Combined::of(&states);
+        row.state = combined.text().to_owned();
+        row.since = alias_view::since(combined, &states).map(show::moment);
+        row.last_ok_at = Family::BOTH.iter().filter_map(|one| entry.family(*one).last_ok).max().map(show::moment);
+        row.checked_at = Family::BOTH.iter().filter_map(|one| entry.family(*one).checked).max().map(show::moment);
+        row.families = Family::BOTH.iter().map(|one| (family_name(*one), known_family(entry, *one))).collect();
+    }
+    if let Some(view) = status {
+        let probes = [view.status.a, view.status.aaaa];
+        row.next_refresh_at = probes.iter().filter_map(|probe| probe.next_refresh).min().map(show::moment);
+        row.last_error = probes.iter().find_map(|probe| probe.last_error).map(last_error);
+    }
+    row
+}
+
+fn last_error(error: LastError) -> String {
+    match error {
+        LastError::NameError => "NXDOMAIN".to_owned(),
+        LastError::Failed(failure) => failure.to_string(),
+    }
+}
+
+fn known_family(entry: &AliasEntry, family: Family) -> FamilyDocument {
+    let answer = entry.family(family);
+    let last = alias_view::texts(family, &answer.addresses);
+    let addresses = if answer.state == AliasState::Resolved { last.clone() } else { Vec::new() };
+    FamilyDocument { state: answer.state.text().to_owned(), addresses, last_addresses: last }
+}
+
+fn inside(end: &Name, records: Vec<Looked>) -> AliasTargetDocument {
+    // All of them walk the same zones, so the first that is not static tells the state of the target.
+    let lead = records.iter().find(|one| one.view.families.iter().any(|family| family.state.is_some()));
+    let (state, since) = lead.map_or((Combined::Static, None), |one| one.view.state());
+    let families = lead.map(|one| one.record.families.clone()).unwrap_or_default();
+    AliasTargetDocument {
+        target: end.to_string(),
+        state: state.text().to_owned(),
+        since: since.map(show::moment),
+        families,
+        records: records.into_iter().map(|one| one.record).collect(),
+        ..AliasTargetDocument::default()
+    }
+}

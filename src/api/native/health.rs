@@ -1,0 +1,64 @@
+//! `/livez`, `/readyz`, `/startupz`, `/version`: no token (operations.md section 3).
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use serde_json::json;
+
+use crate::api::auth::Access;
+use crate::api::call::{Call, Route, document};
+use crate::api::problem::Refused;
+use crate::api::readiness::Phase;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, "/livez", Access::Public, live),
+        Route::new(Method::GET, "/readyz", Access::Public, ready).with(&["verbose"]),
+        Route::new(Method::GET, "/startupz", Access::Public, started),
+        Route::new(Method::GET, "/version", Access::Public, version),
+    ]
+}
+
+async fn live(_: Call) -> Result<Response, Refused> {
+    Ok(text(StatusCode::OK, "ok\n".to_owned()))
+}
+
+async fn ready(call: Call) -> Result<Response, Refused> {
+    let readiness = &call.state.readiness;
+    let (status, word) = match readiness.phase() {
+        Phase::Ready => (StatusCode::OK, "ready"),
+        Phase::Starting => (StatusCode::SERVICE_UNAVAILABLE, "starting"),
+        Phase::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+    };
+    let mut out = format!("{word}\n");
+    if call.parameters.flag("verbose", false)? {
+        for (stage, reached) in readiness.stages() {
+            out.push_str(&format!("{} {}\n", if reached { "[+]" } else { "[-]" }, stage.text()));
+        }
+        for (alarm, sentence) in readiness.alarms() {
+            out.push_str(&format!("[!] {}: {}\n", alarm.escape_debug(), sentence.escape_debug()));
+        }
+        let snapshot = call.state.handle.published().get();
+        let (zones, records) = (snapshot.zone_count(), snapshot.record_count());
+        out.push_str(&format!("revision {} with {zones} zones and {records} records\n", snapshot.revision));
+    }
+    Ok(text(status, out))
+}
+
+async fn started(call: Call) -> Result<Response, Refused> {
+    Ok(match call.state.readiness.phase() {
+        Phase::Ready | Phase::Stopping => text(StatusCode::OK, "started\n".to_owned()),
+        Phase::Starting => text(StatusCode::SERVICE_UNAVAILABLE, "starting\n".to_owned()),
+    })
+}
+
+async fn version(_: Call) -> Result<Response, Refused> {
+    document(StatusCode::OK, &json!({ "name": "tenured", "version": env!("CARGO_PKG_VERSION") }))
+}
+
+fn text(status: StatusCode, text: String) -> Response {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}

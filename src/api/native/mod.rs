@@ -1,0 +1,46 @@
+//! The native API: one resource per file, and the table of all routes (ownership.md sections 3 to 5).
+
+mod aliases;
+mod changes;
+mod fields;
+mod health;
+mod owners;
+mod records;
+mod tokens;
+mod write;
+mod zonefile;
+mod zones;
+
+use super::call::Route;
+use super::problem::Refused;
+use crate::ledger::code::Code;
+
+/// Most rows of a list.
+pub const MAX_ROWS: usize = 100_000;
+/// Most rows of the history in one answer.
+pub const MAX_CHANGES: u32 = 5_000;
+
+/// All routes.
+pub fn routes() -> Vec<Route> {
+    [
+        health::routes(),
+        zones::routes(),
+        zonefile::routes(),
+        records::routes(),
+        write::routes(),
+        owners::routes(),
+        changes::routes(),
+        tokens::routes(),
+        aliases::routes(),
+    ]
+    .concat()
+}
+
+/// Refuses a list that is too long to be given whole.
+fn check_rows(rows: usize, narrow: &str) -> Result<(), Refused> {
+    if rows > MAX_ROWS {
+        let detail = format!("this list has {rows} rows, over the {MAX_ROWS} of one answer: narrow it with {narrow}");
+        return Err(Refused::new(Code::LimitExceeded, detail));
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! `/v1/owners` (ownership.md sections 3.3, 4).
+
+use std::collections::BTreeMap;
+
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::check_rows;
+use super::fields::OwnerFields;
+use crate::api::auth::Access;
+use crate::api::call::{Call, Route, document, owner_id};
+use crate::api::documents::{List, OwnerDocument, SourceDocument};
+use crate::api::json::{self, BodyLimit, unique_map};
+use crate::api::problem::Refused;
+use crate::api::show;
+use crate::ledger::command::{Command, DeleteOwner, PutOwner};
+use crate::ledger::owner::{OwnerId, OwnerState};
+use crate::ledger::report::ItemOutcome;
+use crate::store::rows::OwnerFilter;
+
+pub(super) fn routes() -> Vec<Route> {
+    const OWNER: &str = "/v1/owners/{owner}";
+    vec![
+        Route::new(Method::GET, "/v1/owners", Access::Read, list).with(&["parent", "state", "source.cluster"]),
+        Route::new(Method::GET, OWNER, Access::Read, show_one),
+        Route::new(Method::PUT, OWNER, Access::Write, put)
+            .with(&["dryRun", "targetCheck", "wait", "refs"])
+            .taking(BodyLimit::Small),
+        Route::new(Method::DELETE, OWNER, Access::Write, delete)
+            .with(&["cascade", "uid", "epoch", "dryRun", "targetCheck", "wait", "refs"]),
+    ]
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PutFields {
+    generation: Option<u64>,
+    epoch: Option<u64>,
+    uid: Option<String>,
+    kind: Option<String>,
+    parent: Option<String>,
+    #[serde(default, deserialize_with = "unique_map")]
+    labels: Option<BTreeMap<String, String>>,
+    source: Option<SourceDocument>,
+}
+
+pub(super) fn no_owner(owner: &OwnerId) -> Refused {
+    Refused::not_found(format!("there is no owner {}: its first write makes it", owner.as_str()))
+}
+
+async fn list(call: Call) -> Result<Response, Refused> {
+    let state = call.parameters.text("state").map(|text| {
+        OwnerState::from_text(text).ok_or_else(|| {
+            let known: Vec<&str> = OwnerState::ALL.iter().map(|state| state.text()).collect();
+            Refused::bad_request(format!("state is one of {}, not `{}`", known.join(", "), text.escape_debug()))
+        })
+    });
+    let filter = OwnerFilter {
+        parent: call.parameters.text("parent").map(|text| owner_id("parent", text)).transpose()?,
+        state: state.transpose()?,
+        cluster: call.parameters.text("source.cluster").map(str::to_owned),
+    };
+    let listing = call.state.reader.owners(&filter).await?;
+    check_rows(listing.items.len(), "parent, state or source.cluster")?;
+    let items: Vec<OwnerDocument> = listing.items.iter().map(show::owner).collect();
+    document(StatusCode::OK, &List { revision: listing.revision, items })
+}
+
+async fn show_one(call: Call) -> Result<Response, Refused> {
+    let owner = call.owner()?;
+    let row = call.state.reader.owner(&owner).await?.ok_or_else(|| no_owner(&owner))?;
+    document(StatusCode::OK, &show::owner(&row))
+}
+
+async fn put(call: Call) -> Result<Response, Refused> {
+    call.check_write_parameters()?;
+    let owner = call.owner()?;
+    let fields: PutFields = json::read(&call.body())?;
+    let keys = OwnerFields {
+        generation: fields.generation,
+        epoch: fields.epoch,
+        uid: fields.uid,
+        kind: fields.kind,
+        parent: fields.parent,
+        labels: fields.labels,
+        source: fields.source,
+    }
+    .read()?;
+    let report =
+        call.submit(Command::PutOwner(PutOwner { owner: owner.clone(), keys }), owner.as_str(), "").await?;
+    let status = if report.subject == Some(ItemOutcome::Created) { StatusCode::CREATED } else { StatusCode::OK };
+    if call.dry_run()? {
+        return document(status, &show::report(&report, Some(&owner), true));
+    }
+    let row = call.state.reader.owner(&owner).await?.ok_or_else(|| no_owner(&owner))?;
+    let mut shown = show::owner(&row);
+    shown.outcome = report.subject.map(|outcome| outcome.text().to_owned());
+    document(status, &shown)
+}
+
+async fn delete(call: Call) -> Result<Response, Refused> {
+    call.check_write_parameters()?;
+    let owner = call.owner()?;
+    let command = DeleteOwner {
+        owner: owner.clone(),
+        cascade: call.parameters.flag("cascade", false)?,
+        epoch: call.parameters.number("epoch")?,
+        uid: call.parameters.text("uid").map(str::to_owned),
+    };
+    let report = call.submit(Command::DeleteOwner(command), owner.as_str(), "").await?;
+    document(StatusCode::OK, &show::deleted(&report, call.dry_run()?))
+}

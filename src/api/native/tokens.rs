@@ -1,0 +1,155 @@
+//! `/v1/tokens`: made, listed and deleted by `admin`; the text is shown once (ownership.md section 5).
+
+use std::time::{Duration, SystemTime};
+
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::check_rows;
+use crate::api::auth::Access;
+use crate::api::call::{Call, Route, document, name_of, owner_id};
+use crate::api::documents::{List, TokenDocument};
+use crate::api::json::{self, BodyLimit};
+use crate::api::problem::Refused;
+use crate::api::show;
+use crate::ledger::actor::{NameLimit, Role, TokenLimits};
+use crate::ledger::code::Code;
+use crate::ledger::command::{Command, NewToken};
+use crate::ledger::limits::{MAX_LABELS, MAX_TEXT};
+use crate::ledger::report::ItemOutcome;
+use crate::store::token;
+use crate::wire::codes::Rtype;
+use crate::zone::alias::Moment;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, "/v1/tokens", Access::Admin, list),
+        Route::new(Method::POST, "/v1/tokens", Access::Admin, create).with(&["dryRun"]).taking(BodyLimit::Small),
+        Route::new(Method::GET, "/v1/tokens/{id}", Access::Admin, show_one),
+        Route::new(Method::DELETE, "/v1/tokens/{id}", Access::Admin, delete).with(&["dryRun"]),
+    ]
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CreateFields {
+    name: String,
+    role: Option<String>,
+    owner: Option<String>,
+    #[serde(default)]
+    zones: Vec<String>,
+    #[serde(default)]
+    names: Vec<String>,
+    #[serde(default)]
+    types: Vec<String>,
+    expires_at: Option<String>,
+}
+
+async fn list(call: Call) -> Result<Response, Refused> {
+    let listing = call.state.reader.tokens().await?;
+    check_rows(listing.items.len(), "fewer tokens: delete those that are not used")?;
+    let items: Vec<TokenDocument> = listing.items.iter().map(show::token).collect();
+    document(StatusCode::OK, &List { revision: listing.revision, items })
+}
+
+fn no_token() -> Refused {
+    Refused::not_found("there is no token with this id: GET /v1/tokens lists them")
+}
+
+async fn show_one(call: Call) -> Result<Response, Refused> {
+    let row = call.state.reader.token(call.part("id")).await?.ok_or_else(no_token)?;
+    document(StatusCode::OK, &show::token(&row))
+}
+
+async fn create(call: Call) -> Result<Response, Refused> {
+    if call.headers.contains_key("idempotency-key") {
+        return Err(Refused::bad_request("Idempotency-Key is not supported by this version: leave it out"));
+    }
+    let fields: CreateFields = json::read(&call.body())?;
+    if fields.name.is_empty() || fields.name.len() > MAX_TEXT || fields.name.chars().any(char::is_control) {
+        return Err(Refused::bad_request(format!("name is 1 to {MAX_TEXT} octets without control characters")));
+    }
+    let role = match (fields.role.as_deref(), fields.owner.as_deref()) {
+        (Some("owner") | None, Some(owner)) => Role::Owner(owner_id("owner", owner)?),
+        (Some("owner") | None, None) => {
+            return Err(Refused::bad_request("a token of role owner needs `owner`, the owner it may write for"));
+        }
+        (Some("admin"), None) => Role::Admin,
+        (Some("read"), None) => Role::Read,
+        (Some("admin" | "read"), Some(_)) => return Err(Refused::bad_request("only the role owner has `owner`")),
+        (Some(other), _) => {
+            let other: String = other.chars().take(64).collect();
+            let detail = format!("role is admin, owner or read, not `{}`", other.escape_debug());
+            return Err(Refused::bad_request(detail));
+        }
+    };
+    let limits = limits(&fields)?;
+    let expires = fields.expires_at.as_deref().map(|text| expiry(text, call.state.clock.now())).transpose()?;
+    let minted = token::mint()?;
+    let new = NewToken { id: minted.id.clone(), name: fields.name, role, limits, hash: minted.hash, expires };
+    let mut shown = shown(&new);
+    call.submit(Command::CreateToken(new), "", "").await?;
+    if !call.dry_run()? {
+        shown.token = Some(minted.text);
+        shown.created_at = Some(show::moment(call.state.clock.now()));
+    }
+    document(StatusCode::CREATED, &shown)
+}
+
+fn shown(new: &NewToken) -> TokenDocument {
+    let (role, owner) = show::role(&new.role);
+    TokenDocument {
+        id: new.id.clone(),
+        name: new.name.clone(),
+        role: role.to_owned(),
+        owner,
+        zones: new.limits.zones.clone(),
+        names: new.limits.names.iter().map(show::name_limit).collect(),
+        types: new.limits.types.iter().map(Rtype::to_string).collect(),
+        created_at: None,
+        expires_at: new.expires.map(show::moment),
+        token: None,
+    }
+}
+
+fn limits(fields: &CreateFields) -> Result<TokenLimits, Refused> {
+    if [fields.zones.len(), fields.names.len(), fields.types.len()].iter().any(|count| *count > MAX_LABELS) {
+        return Err(Refused::new(Code::LimitExceeded, format!("a token has at most {MAX_LABELS} limits of a kind")));
+    }
+    if fields.zones.iter().any(|glob| glob.is_empty() || glob.len() > MAX_TEXT) {
+        return Err(Refused::bad_request(format!("a zone limit is 1 to {MAX_TEXT} octets")));
+    }
+    let names = fields.names.iter().map(|text| match text.strip_prefix('.') {
+        Some(rest) if !rest.is_empty() => name_of("a name limit", rest).map(NameLimit::Below),
+        Some(_) | None => name_of("a name limit", text).map(NameLimit::AtOrBelow),
+    });
+    let types = fields.types.iter().map(|text| {
+        text.parse::<Rtype>().map_err(|error| Refused::bad_request(format!("types: {error}")))
+    });
+    Ok(TokenLimits {
+        zones: fields.zones.clone(),
+        names: names.collect::<Result<_, _>>()?,
+        types: types.collect::<Result<_, _>>()?,
+    })
+}
+
+fn expiry(text: &str, now: Moment) -> Result<Moment, Refused> {
+    let time = humantime::parse_rfc3339(text)
+        .map_err(|_| Refused::bad_request("expiresAt is a time like 2030-01-31T12:00:00Z"))?;
+    let since: Duration = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let moment = Moment(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+    if moment <= now {
+        return Err(Refused::bad_request("expiresAt is in the past: the token could not be used"));
+    }
+    Ok(moment)
+}
+
+async fn delete(call: Call) -> Result<Response, Refused> {
+    let id = call.part("id").to_owned();
+    let report = call.submit(Command::DeleteToken(id), "", "").await?;
+    if report.subject == Some(ItemOutcome::Unchanged) {
+        return Err(no_token());
+    }
+    document(StatusCode::OK, &show::deleted(&report, call.dry_run()?))
+}

@@ -1,0 +1,209 @@
+//! What is served of claims: the held claims at a name as RRsets, and plans as changes of zones. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::check;
+use crate::ledger::alias_options::StaticMode;
+use crate::ledger::claim::Claim;
+use crate::ledger::owner::OwnerNumber;
+use crate::ledger::plan::{Plan, ZoneChange};
+use crate::ledger::report::Problem;
+use crate::ledger::scope::{Ledger, NameKey};
+use crate::ledger::wish::sort_records;
+use crate::ledger::zone::{ZoneNumber, ZoneRow};
+use crate::wire::codes::Rtype;
+use crate::wire::name::Name;
+use crate::zone::alias::{AliasRecord, AliasRef, Moment};
+use crate::zone::content::Zone;
+use crate::zone::node::{Node, RRset};
+use crate::zone::serial;
+use crate::zone::snapshot::Snapshot;
+
+/// The RRsets of the held claims at a name, by type. `chain` gives an owner and those above it, by number.
+pub fn rrsets(claims: &[Claim], serial: u32, chain: impl Fn(OwnerNumber) -> Vec<u32>) -> Vec<RRset> {
+    let mut by_type: BTreeMap<Rtype, RRset> = BTreeMap::new();
+    for claim in claims.iter().filter(|claim| claim.is_held()) {
+        let records = match claim.rtype {
+            Rtype::ALIAS => alias_records(claim, claims, &chain),
+            Rtype::SOA => soa_records(claim, serial),
+            _ => claim.records.clone(),
+        };
+        match by_type.get_mut(&claim.rtype) {
+            None => {
+                by_type.insert(claim.rtype, RRset { rtype: claim.rtype, ttl: claim.ttl, records });
+            }
+            Some(union) => {
+                union.ttl = union.ttl.min(claim.ttl);
+                union.records.extend(records);
+                sort_records(claim.rtype, &mut union.records);
+            }
+        }
+    }
+    by_type.into_values().collect()
+}
+
+fn soa_records(claim: &Claim, serial: u32) -> Vec<Vec<u8>> {
+    let mut records = claim.records.clone();
+    for soa in &mut records {
+        serial::replace(soa, serial);
+    }
+    records
+}
+
+/// The one published record of an ALIAS: a family that a static RRset of its owner replaces is left to that.
+fn alias_records(claim: &Claim, at_name: &[Claim], chain: impl Fn(OwnerNumber) -> Vec<u32>) -> Vec<Vec<u8>> {
+    let options = claim.alias.unwrap_or_default();
+    let is_replaced = |family: Rtype| match options.static_mode {
+        StaticMode::Reject => false,
+        StaticMode::Override => at_name.iter().any(|other| other.is_held() && other.rtype == family),
+    };
+    let record = |target: &Vec<u8>| AliasRecord {
+        target: target.clone(),
+        a: options.a && !is_replaced(Rtype::A),
+        aaaa: options.aaaa && !is_replaced(Rtype::AAAA),
+        owners: chain(claim.owner),
+    };
+    claim.records.iter().map(|target| record(target).encode()).collect()
+}
+
+/// An owner and those above it, by number, of a ledger.
+fn chain_of(ledger: &Ledger, owner: OwnerNumber) -> Vec<u32> {
+    std::iter::once(owner.0).chain(ledger.above(owner).into_iter().map(|above| above.number.0)).collect()
+}
+
+/// A zone's part of an assembled plan.
+#[derive(Debug)]
+struct Draft<'a> {
+    row: &'a ZoneRow,
+    /// Names and what stands there then.
+    names: Vec<(Name, Vec<RRset>)>,
+}
+
+/// Zones whose served content a plan changes, each with its serial then.
+pub type Served = Vec<(ZoneNumber, u32)>;
+
+/// Puts a plan's effects into `snapshot`; on a refusal `snapshot` is as before. The report gets its serials.
+pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, now: Moment) -> Result<Served, Problem> {
+    let drafts = draft(plan);
+    for draft in drafts.values() {
+        for (name, rrsets) in &draft.names {
+            check::name(name, rrsets, *name == draft.row.name)?;
+        }
+    }
+    let mut created: BTreeSet<ZoneNumber> = BTreeSet::new();
+    for change in &plan.zones {
+        match change {
+            ZoneChange::Created(row) => {
+                created.insert(row.number);
+                let zone = Zone::new(row.name.clone(), snapshot.key(), row.owner_number.0);
+                snapshot.put_zone(Arc::new(zone));
+            }
+            ZoneChange::Updated(row) => with_zone(snapshot, &row.name, |zone| zone.set_owner(row.owner_number.0)),
+            ZoneChange::Deleted(row) => {
+                snapshot.remove_zone(&row.name);
+            }
+        }
+    }
+    let mut served = Served::new();
+    let mut serials = Vec::new();
+    for (number, draft) in drafts {
+        let asked = plan.serials.get(&number).copied();
+        let is_new = created.contains(&number);
+        let old = draft.row.serial;
+        let mut serial = None;
+        with_zone(snapshot, &draft.row.name, |zone| {
+            let mut is_changed = is_new || asked.is_some();
+            for (name, rrsets) in &draft.names {
+                is_changed |= !is_served_so(zone.node(name), rrsets);
+                zone.set(name, rrsets);
+            }
+            if is_changed {
+                let new = if is_new { old } else { asked.unwrap_or_else(|| serial::next(old, now)) };
+                set_serial(zone, new);
+                serial = Some(new);
+            }
+        });
+        if let Some(serial) = serial {
+            serials.push((draft.row.name.clone(), serial));
+            served.push((number, serial));
+        }
+    }
+    snapshot.revision = plan.ledger.revision;
+    plan.report.serials = serials;
+    Ok(served)
+}
+
+/// Zone by zone, the names that may change with their RRsets, in the ledger as it is after the plan.
+fn draft(plan: &Plan) -> BTreeMap<ZoneNumber, Draft<'_>> {
+    let ledger = &plan.ledger;
+    let gone: BTreeSet<ZoneNumber> = plan
+        .zones
+        .iter()
+        .filter_map(|change| match change {
+            ZoneChange::Deleted(row) => Some(row.number),
+            ZoneChange::Created(_) | ZoneChange::Updated(_) => None,
+        })
+        .collect();
+    let mut drafts: BTreeMap<ZoneNumber, Draft<'_>> = BTreeMap::new();
+    let mut add = |zone: ZoneNumber, name: &Name, claims: &[Claim]| {
+        let Some(row) = ledger.zones.get(&zone).filter(|_| !gone.contains(&zone)) else { return };
+        let rrsets = rrsets(claims, row.serial, |owner| chain_of(ledger, owner));
+        drafts.entry(zone).or_insert_with(|| Draft { row, names: Vec::new() }).names.push((name.clone(), rrsets));
+    };
+    for NameKey { zone, name } in &plan.names {
+        let key = NameKey { zone: *zone, name: name.clone() };
+        add(*zone, name, ledger.claims.get(&key).map_or(&[][..], Vec::as_slice));
+    }
+    for at_name in plan.fresh.chunk_by(|left, right| left.name == right.name) {
+        if let Some(first) = at_name.first() {
+            add(first.zone, &first.name, at_name);
+        }
+    }
+    drafts
+}
+
+/// Changes a zone of the snapshot; without a copy of its top if nobody else has it.
+fn with_zone(snapshot: &mut Snapshot, apex: &Name, change: impl FnOnce(&mut Zone)) {
+    let Some(zone) = snapshot.remove_zone(apex) else { return };
+    let mut zone = Arc::unwrap_or_clone(zone);
+    change(&mut zone);
+    snapshot.put_zone(Arc::new(zone));
+}
+
+/// Whether a name is served with these RRsets already. The owners in an ALIAS are not part of what is served.
+fn is_served_so(node: Option<&Node>, rrsets: &[RRset]) -> bool {
+    let Some(node) = node else { return rrsets.is_empty() };
+    let mut old = node.rrsets();
+    for rrset in rrsets {
+        let Some(before) = old.next() else { return false };
+        if before.rtype != rrset.rtype || before.ttl != rrset.ttl || usize::from(before.count) != rrset.records.len() {
+            return false;
+        }
+        let same = before.records().zip(&rrset.records).all(|(before, after)| match rrset.rtype {
+            Rtype::ALIAS => served_alias(before) == served_alias(after),
+            _ => before == after.as_slice(),
+        });
+        if !same {
+            return false;
+        }
+    }
+    old.next().is_none()
+}
+
+/// Target and families of a published ALIAS.
+fn served_alias(rdata: &[u8]) -> Option<(&[u8], u8)> {
+    let target = AliasRef::decode(rdata)?.target;
+    Some((target, *rdata.get(target.len())?))
+}
+
+fn set_serial(zone: &mut Zone, new: u32) {
+    let apex = zone.apex().clone();
+    let mut rrsets: Vec<RRset> = zone.apex_node().rrsets().map(|rrset| rrset.to_owned()).collect();
+    for rrset in rrsets.iter_mut().filter(|rrset| rrset.rtype == Rtype::SOA) {
+        for soa in &mut rrset.records {
+            serial::replace(soa, new);
+        }
+    }
+    zone.set(&apex, &rrsets);
+}

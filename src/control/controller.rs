@@ -1,0 +1,201 @@
+//! The controller: the one task that owns the Writer and publishes. It puts many commands into one transaction, commits,
+//! publishes once, and then answers each caller.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::assemble;
+use super::handle::Request;
+use crate::clock::Clock;
+use crate::ledger::code::Code;
+use crate::ledger::plan::plan;
+use crate::ledger::report::{Refusal, Report};
+use crate::ledger::scope::Scope;
+use crate::store::writer::Origin;
+use crate::store::{StoreError, Writer};
+use crate::wire::name::Name;
+use crate::zone::alias::{AliasEntry, TargetKey};
+use crate::zone::published::SnapshotWriter;
+use crate::zone::snapshot::Snapshot;
+
+/// Commands that wait, at most (reliability.md section 4).
+pub(super) const INBOX: usize = 10_000;
+/// Batches of ALIAS answers that wait, at most.
+pub(super) const ALIAS_INBOX: usize = 256;
+/// Most commands of one commit.
+const MAX_BATCH: usize = 1_000;
+/// Work of one commit before it takes no more commands.
+const BATCH_TIME: Duration = Duration::from_millis(10);
+
+/// What comes back to a caller.
+pub(super) type Answer = Result<Report, Refusal>;
+
+/// A command that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) request: Request,
+    pub(super) reply: oneshot::Sender<Answer>,
+}
+
+/// What the ALIAS engine learnt.
+#[derive(Debug)]
+pub(super) struct AliasUpdate {
+    pub(super) entries: Vec<Arc<AliasEntry>>,
+    pub(super) removed: Vec<TargetKey>,
+    pub(super) done: oneshot::Sender<()>,
+}
+
+/// See the module.
+pub(super) struct Controller {
+    pub(super) writer: Writer,
+    pub(super) snapshots: SnapshotWriter,
+    pub(super) clock: Clock,
+    pub(super) inbox: mpsc::Receiver<Job>,
+    pub(super) alias: mpsc::Receiver<AliasUpdate>,
+    pub(super) revision: watch::Sender<u64>,
+    /// The Snapshot before the one that is published: kept until the next, so that a large zone that goes is freed
+    /// here and not by a thread that answers queries.
+    pub(super) retired: Option<Arc<Snapshot>>,
+}
+
+/// What a command came to inside its transaction.
+struct Done {
+    answer: Answer,
+    /// Whether there is something to commit.
+    wrote: bool,
+}
+
+impl Controller {
+    /// Works until all handles are gone, then closes the store.
+    pub(super) async fn run(mut self) {
+        loop {
+            tokio::select! {
+                biased;
+                Some(update) = self.alias.recv() => self.publish_alias(update),
+                job = self.inbox.recv() => match job {
+                    Some(job) => self.batch(job).await,
+                    None => break,
+                },
+            }
+        }
+        if let Err(error) = self.writer.close().await {
+            tracing::warn!(%error, "closing the store");
+        }
+    }
+
+    fn publish_alias(&mut self, update: AliasUpdate) {
+        let mut next = Snapshot::clone(&self.snapshots.published().load());
+        for target in &update.removed {
+            next.alias.remove(target);
+        }
+        for entry in update.entries {
+            next.alias.put(entry);
+        }
+        self.publish(next);
+        // A sender that no longer waits does not mind.
+        let _ = update.done.send(());
+    }
+
+    fn publish(&mut self, next: Snapshot) {
+        self.retired = Some(self.snapshots.published().get());
+        self.snapshots.publish(next);
+    }
+
+    /// One transaction: the first command and those that wait behind it.
+    async fn batch(&mut self, first: Job) {
+        let started = Instant::now();
+        if let Err(error) = self.writer.begin().await {
+            let mut waiting = vec![first];
+            while waiting.len() < MAX_BATCH
+                && let Ok(job) = self.inbox.try_recv()
+            {
+                waiting.push(job);
+            }
+            tracing::error!(%error, commands = waiting.len(), "the store takes no writes");
+            for job in waiting {
+                let _ = job.reply.send(Err(unavailable(&error)));
+            }
+            return;
+        }
+        let mut working = Snapshot::clone(&self.snapshots.published().load());
+        let mut answers: Vec<(oneshot::Sender<Answer>, Answer)> = Vec::new();
+        let mut wrote = false;
+        let mut next = Some(first);
+        while let Some(Job { request, reply }) = next.take() {
+            match self.command(&mut working, &request).await {
+                Ok(done) => {
+                    wrote |= done.wrote;
+                    answers.push((reply, done.answer));
+                }
+                Err(error) => {
+                    answers.push((reply, Err(unavailable(&error))));
+                    self.fail(answers, &error).await;
+                    return;
+                }
+            }
+            if answers.len() < MAX_BATCH && started.elapsed() < BATCH_TIME {
+                next = self.inbox.try_recv().ok();
+            }
+        }
+        if !wrote {
+            self.writer.rollback().await;
+        } else if let Err(error) = self.writer.commit().await {
+            self.fail(answers, &error).await;
+            return;
+        } else {
+            let revision = working.revision;
+            self.publish(working);
+            self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
+        }
+        for (reply, answer) in answers {
+            let _ = reply.send(answer);
+        }
+    }
+
+    /// Nothing of the batch is in effect; whoever was told otherwise within it is told so.
+    async fn fail(&mut self, answers: Vec<(oneshot::Sender<Answer>, Answer)>, error: &StoreError) {
+        tracing::error!(%error, commands = answers.len(), "a commit failed");
+        self.writer.rollback().await;
+        for (reply, answer) in answers {
+            let _ = reply.send(answer.and(Err(unavailable(error))));
+        }
+    }
+
+    async fn command(&mut self, working: &mut Snapshot, request: &Request) -> Result<Done, StoreError> {
+        let now = self.clock.now();
+        let scope = Scope::of(&request.command, &request.actor, &|name: &Name| {
+            working.zone_of(name).map(|zone| zone.apex().clone())
+        });
+        let mut ledger = self.writer.ledger(&scope).await?;
+        ledger.zone_count = working.zone_count() as u64;
+        let before = ledger.revision;
+        let mut plan = match plan(ledger, &request.command, &request.actor, now) {
+            Ok(plan) => plan,
+            Err(refusal) => return Ok(Done { answer: Err(refusal), wrote: false }),
+        };
+        if request.dry_run {
+            let answer = assemble::assemble(&mut working.clone(), &mut plan, now).map(|_| Report {
+                revision: before,
+                ..plan.report
+            });
+            return Ok(Done { answer: answer.map_err(Refusal::from), wrote: false });
+        }
+        if plan.is_empty() {
+            return Ok(Done { answer: Ok(plan.report), wrote: false });
+        }
+        let served = match assemble::assemble(working, &mut plan, now) {
+            Ok(served) => served,
+            Err(problem) => return Ok(Done { answer: Err(problem.into()), wrote: false }),
+        };
+        let origin = Origin { actor: &request.actor, request_id: &request.request_id, now };
+        self.writer.write(&plan, &served, origin).await?;
+        Ok(Done { answer: Ok(plan.report), wrote: true })
+    }
+}
+
+pub(super) fn unavailable(error: &StoreError) -> Refusal {
+    let detail = format!("nothing was written, try again later; names are answered as before: {error}");
+    Refusal::new(Code::StorageUnavailable, detail)
+}

@@ -1,0 +1,72 @@
+//! What the other rooms hold of the controller.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::controller::{AliasUpdate, Job};
+use crate::ledger::actor::Actor;
+use crate::ledger::code::Code;
+use crate::ledger::command::Command;
+use crate::ledger::report::{Refusal, Report};
+use crate::zone::alias::{AliasEntry, TargetKey};
+use crate::zone::published::Published;
+
+/// A command with who asks and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What is asked.
+    pub command: Command,
+    /// Who asks.
+    pub actor: Actor,
+    /// Whether it is only planned.
+    pub dry_run: bool,
+    /// Id of the request for the history, empty if there is none.
+    pub request_id: String,
+}
+
+/// Sends commands to the controller. Clones send to the same.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    pub(super) published: Published,
+    pub(super) revision: watch::Receiver<u64>,
+    pub(super) inbox: mpsc::Sender<Job>,
+    pub(super) alias: mpsc::Sender<AliasUpdate>,
+}
+
+impl Handle {
+    /// Plans and does a command. When it comes back with a report, it is durable and served; with a refusal, nothing
+    /// of it is in effect. `storage_unavailable` if the inbox is full or the store does not take it.
+    pub async fn submit(&self, request: Request) -> Result<Report, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        let refuse = |detail: &str| Err(Refusal::new(Code::StorageUnavailable, detail));
+        match self.inbox.try_send(Job { request, reply }) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                return refuse("too many writes wait already: try again later");
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => return refuse("the server is stopping: try again later"),
+        }
+        match answer.await {
+            Ok(answer) => answer,
+            Err(_) => refuse("the server stopped before it answered: read again whether the write is in effect"),
+        }
+    }
+
+    /// What is served.
+    pub fn published(&self) -> Published {
+        self.published.clone()
+    }
+
+    /// Wakes whenever a commit was published, with its revision.
+    pub fn revisions(&self) -> watch::Receiver<u64> {
+        self.revision.clone()
+    }
+
+    /// Publishes what the ALIAS engine learnt: targets forgotten and entries put in. Comes back when queries see it;
+    /// false when the controller is gone.
+    pub async fn publish_alias(&self, entries: Vec<Arc<AliasEntry>>, removed: Vec<TargetKey>) -> bool {
+        let (done, published) = oneshot::channel();
+        self.alias.send(AliasUpdate { entries, removed, done }).await.is_ok() && published.await.is_ok()
+    }
+}

@@ -1,0 +1,285 @@
+//! What is asked: every change of zones, owners, claims and tokens is one of these commands.
+
+use super::actor::{Role, TokenLimits};
+use super::alias_options::AliasOptions;
+use super::owner::{Labels, OwnerId, Source};
+use super::report::Problem;
+use crate::wire::codes::Rtype;
+use crate::wire::name::Name;
+use crate::zone::alias::Moment;
+use crate::zone::node::RRset;
+
+/// A change that is asked for. One command is one transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Makes a zone (ownership.md section 3.5).
+    CreateZone(CreateZone),
+    /// Changes a zone's keys; absent ones stay.
+    UpdateZone(UpdateZone),
+    /// Deletes a zone with every claim in it.
+    DeleteZone(Name),
+    /// Makes the content of a zone file the full set of `zone:<zone>`.
+    ImportZone(ImportZone),
+    /// Makes a set of records the full set of an owner (ownership.md section 3.1).
+    Apply(Apply),
+    /// Writes and deletes some records of an owner (section 3.2).
+    Change(Change),
+    /// Makes or changes an owner (section 3.3).
+    PutOwner(PutOwner),
+    /// Deletes an owner with all its claims, and with `cascade` all below it (section 3.3).
+    DeleteOwner(DeleteOwner),
+    /// Puts a token into the store.
+    CreateToken(NewToken),
+    /// Takes a token out.
+    DeleteToken(String),
+}
+
+/// Keys of a new zone; none of them takes its default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateZone {
+    /// The apex.
+    pub name: Name,
+    /// Name servers; default `ns1.<zone>` (the configured ones are filled in at the edge).
+    pub nameservers: Option<Vec<Name>>,
+    /// E-mail address or name for the SOA; default `hostmaster@<zone>`.
+    pub contact: Option<String>,
+    /// Seconds; default 300.
+    pub default_ttl: Option<u32>,
+    /// Default: the token's root owner, for `admin` `zone:<zone>`.
+    pub owner: Option<OwnerId>,
+    /// Upstream group of its ALIAS records.
+    pub upstream_group: Option<String>,
+}
+
+impl CreateZone {
+    /// With all defaults.
+    pub fn new(name: Name) -> CreateZone {
+        CreateZone { name, nameservers: None, contact: None, default_ttl: None, owner: None, upstream_group: None }
+    }
+}
+
+/// Keys of a zone that change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpdateZone {
+    /// The apex.
+    pub name: Name,
+    /// Seconds; records already written keep their TTL.
+    pub default_ttl: Option<u32>,
+    /// The new owner; the token must be entitled to both.
+    pub owner: Option<OwnerId>,
+    /// The new upstream group; `Some(None)` takes it away.
+    pub upstream_group: Option<Option<String>>,
+}
+
+/// A zone file's content. The zone is made if need be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportZone {
+    /// The apex.
+    pub origin: Name,
+    /// RRsets by name; the RDATA of an ALIAS is its target alone.
+    pub rrsets: Vec<(Name, RRset)>,
+    /// Who owns the zone if it is made; default as in [`CreateZone::owner`].
+    pub owner: Option<OwnerId>,
+    /// Whether what `zone:<zone>` claims and the file does not have is deleted.
+    pub prune: bool,
+    /// Whether one refused item refuses all.
+    pub atomic: bool,
+    /// What becomes of conflicts.
+    pub on_conflict: OnConflict,
+    /// Lets more deletes through than the brake does.
+    pub max_deletes: Option<u64>,
+}
+
+/// What becomes of a wish that another owner's claim stands against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConflict {
+    /// It is refused.
+    #[default]
+    Reject,
+    /// It waits until the holder lets go.
+    Queue,
+}
+
+/// Keys of an owner that a write sets on the way; absent ones stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnerKeys {
+    /// Of the wish; an older one than the last is refused.
+    pub generation: Option<u64>,
+    /// Of the writer; a lower one than the highest seen is refused.
+    pub epoch: Option<u64>,
+    /// Incarnation of the resource.
+    pub uid: Option<String>,
+    /// Kind of the resource.
+    pub kind: Option<String>,
+    /// The owner above.
+    pub parent: Option<OwnerId>,
+    /// Labels, all of them.
+    pub labels: Option<Labels>,
+    /// What it is a projection of.
+    pub source: Option<Source>,
+}
+
+/// One record set that is wished for, read and checked by itself (see [`super::wish`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The zone, if the request names it; else the longest match.
+    pub zone: Option<Name>,
+    /// The name.
+    pub name: Name,
+    /// The type.
+    pub rtype: Rtype,
+    /// Tells claims of one owner for one RRset apart; empty if there is one.
+    pub set_id: String,
+    /// Seconds; none takes the zone's default.
+    pub ttl: Option<u32>,
+    /// RDATA, at least one, sorted and without repeats in canonical form.
+    pub records: Vec<Vec<u8>>,
+    /// Options of an ALIAS; none takes the defaults.
+    pub alias: Option<AliasOptions>,
+    /// Whether it may stand beside other owners' claims.
+    pub share: bool,
+    /// Labels.
+    pub labels: Labels,
+}
+
+/// A record that could not be read. It is reported as `invalid`, and does not block the others; what its owner claims
+/// there already stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadWish {
+    /// The name as text, as asked for.
+    pub name: String,
+    /// The type as text, as asked for.
+    pub rtype: String,
+    /// Name and type, if those could be read.
+    pub key: Option<(Name, Rtype)>,
+    /// Why.
+    pub problem: Problem,
+}
+
+/// See [`Command::Apply`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Apply {
+    /// The owner; made if there is none.
+    pub owner: OwnerId,
+    /// Its keys.
+    pub keys: OwnerKeys,
+    /// The full set.
+    pub records: Vec<Result<Wish, BadWish>>,
+    /// Whether what the owner claims and does not list is deleted.
+    pub prune: bool,
+    /// Whether one refused item refuses all.
+    pub atomic: bool,
+    /// What becomes of conflicts.
+    pub on_conflict: OnConflict,
+    /// Lets more deletes through than the brake does.
+    pub max_deletes: Option<u64>,
+    /// Refuses if the owner changed after this revision (`If-Match`).
+    pub if_revision: Option<u64>,
+}
+
+impl Apply {
+    /// The full set of an owner, with the API's defaults: prune, not atomic, reject conflicts.
+    pub fn new(owner: OwnerId, records: Vec<Result<Wish, BadWish>>) -> Apply {
+        Apply {
+            owner,
+            keys: OwnerKeys::default(),
+            records,
+            prune: true,
+            atomic: false,
+            on_conflict: OnConflict::Reject,
+            max_deletes: None,
+            if_revision: None,
+        }
+    }
+}
+
+/// A claim named for deletion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordName {
+    /// The zone, if the request names it; else the longest match.
+    pub zone: Option<Name>,
+    /// The name.
+    pub name: Name,
+    /// The type.
+    pub rtype: Rtype,
+    /// The set id; none means all of the owner's sets there.
+    pub set_id: Option<String>,
+}
+
+/// See [`Command::Change`]. Deletes come before upserts, so that one change may swap types at a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The owner; made if there is none and something is written.
+    pub owner: OwnerId,
+    /// Its keys.
+    pub keys: OwnerKeys,
+    /// What is written.
+    pub upsert: Vec<Result<Wish, BadWish>>,
+    /// What is deleted.
+    pub delete: Vec<RecordName>,
+    /// Whether one refused item refuses all.
+    pub atomic: bool,
+    /// What becomes of conflicts.
+    pub on_conflict: OnConflict,
+    /// Refuses if the owner changed after this revision (`If-Match`).
+    pub if_revision: Option<u64>,
+}
+
+impl Change {
+    /// Writes one record set.
+    pub fn put(owner: OwnerId, wish: Wish) -> Change {
+        Change { upsert: vec![Ok(wish)], ..Change::delete(owner, Vec::new()) }
+    }
+
+    /// Deletes record sets.
+    pub fn delete(owner: OwnerId, delete: Vec<RecordName>) -> Change {
+        Change {
+            owner,
+            keys: OwnerKeys::default(),
+            upsert: Vec::new(),
+            delete,
+            atomic: true,
+            on_conflict: OnConflict::Reject,
+            if_revision: None,
+        }
+    }
+}
+
+/// See [`Command::PutOwner`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutOwner {
+    /// The owner.
+    pub owner: OwnerId,
+    /// Its keys.
+    pub keys: OwnerKeys,
+}
+
+/// See [`Command::DeleteOwner`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeleteOwner {
+    /// The owner; one never seen is a success with zeros.
+    pub owner: OwnerId,
+    /// Whether its children go along; without, an owner with children is refused.
+    pub cascade: bool,
+    /// Epoch of the writer, if it has one.
+    pub epoch: Option<u64>,
+    /// The incarnation that is meant; of another one nothing is deleted.
+    pub uid: Option<String>,
+}
+
+/// A token for the store. The secret itself is never stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewToken {
+    /// Its id: `<id>` of `tnd_<id>_<secret>`.
+    pub id: String,
+    /// Its name, for people.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// Its limits.
+    pub limits: TokenLimits,
+    /// SHA-256 of the secret's text.
+    pub hash: [u8; 32],
+    /// When it ends.
+    pub expires: Option<Moment>,
+}

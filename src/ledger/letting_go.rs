@@ -1,0 +1,101 @@
+//! Deleting owners: the whole subtree, with every claim, at once (ownership.md section 3.3).
+
+use std::collections::HashSet;
+
+use super::actor::Actor;
+use super::claim::Claim;
+use super::code::Code;
+use super::command::{DeleteOwner, OwnerKeys};
+use super::draft::Draft;
+use super::entitlement;
+use super::owner::{OwnerId, OwnerNumber};
+use super::owning;
+use super::plan::ZoneChange;
+use super::report::{ItemOutcome, Problem, Refusal};
+use super::scope::NameKey;
+
+/// Plans [`super::command::Command::DeleteOwner`].
+pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwner) -> Result<(), Refusal> {
+    entitlement::check_owner(&draft.ledger, actor, &delete.owner, None)?;
+    if delete.owner.is_system() {
+        return Err(Refusal::new(Code::Forbidden, "system:tenured is the server itself and stays"));
+    }
+    let existing = draft.ledger.owner(&delete.owner).cloned();
+    let keys = OwnerKeys { epoch: delete.epoch, ..OwnerKeys::default() };
+    owning::check_epoch(&draft.ledger, &delete.owner, existing.as_ref(), &keys)?;
+    let is_other = |uid: &Option<String>| delete.uid.is_some() && uid.is_some() && *uid != delete.uid;
+    let Some(top) = existing.filter(|owner| !is_other(&owner.uid)) else {
+        bury_unseen(draft, delete);
+        draft.report.subject = Some(ItemOutcome::Unchanged);
+        return Ok(());
+    };
+    let below = draft.ledger.descendants(top.number);
+    if !below.is_empty() && !delete.cascade {
+        let detail = format!("{} has {} owners below it: ask for cascade=true to delete those, too", top.id, below.len());
+        return Err(Problem::new(Code::HasChildren, detail).into());
+    }
+    let all: HashSet<OwnerNumber> = below.iter().copied().chain([top.number]).collect();
+    if let Some(epoch) = delete.epoch
+        && let Some(owner) = draft.owner_mut(top.number)
+    {
+        owner.epoch = owner.epoch.max(Some(epoch));
+    }
+    delete_claims(draft, &all);
+    draft.report.owners_deleted = [top.number]
+        .iter()
+        .chain(&below)
+        .filter_map(|number| draft.ledger.owners.get(number))
+        .map(|owner| owner.id.clone())
+        .collect();
+    for number in below.iter().rev().chain([&top.number]) {
+        draft.remove_owner(*number);
+    }
+    hand_zones_on(draft);
+    draft.report.subject = Some(ItemOutcome::Deleted);
+    Ok(())
+}
+
+/// A delete that comes before the create it belongs to: that create is late already.
+fn bury_unseen(draft: &mut Draft, delete: &DeleteOwner) {
+    let Some(uid) = &delete.uid else { return };
+    let is_buried = draft
+        .ledger
+        .tombstones
+        .iter()
+        .any(|gone| gone.owner == delete.owner && gone.uid.as_ref() == Some(uid));
+    if !is_buried {
+        draft.put_tombstone(delete.owner.clone(), Some(uid.clone()), delete.epoch);
+    }
+}
+
+fn delete_claims(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
+    let mut going: Vec<Claim> =
+        draft.ledger.claims.values().flatten().filter(|claim| owners.contains(&claim.owner)).cloned().collect();
+    going.sort_by_cached_key(|claim| {
+        let zone = draft.ledger.zones.get(&claim.zone);
+        (claim.zone, zone.and_then(|zone| claim.name.sort_key(&zone.name)), claim.rtype, claim.owner)
+    });
+    let mut touched = Vec::new();
+    for claim in going {
+        draft.remove_claim(&claim);
+        draft.report_claim(&claim, ItemOutcome::Deleted, None);
+        touched.push(NameKey { zone: claim.zone, name: claim.name });
+    }
+    touched.dedup();
+    for key in touched {
+        draft.settle(&key);
+    }
+}
+
+/// Zones of deleted owners are served on, and belong to `zone:<zone>` then.
+fn hand_zones_on(draft: &mut Draft) {
+    for number in draft.ledger.owned_zones.clone() {
+        let Some(mut zone) = draft.ledger.zones.get(&number).cloned() else { continue };
+        let id = OwnerId::of_zone(&zone.name);
+        zone.owner_number = draft.ensure_owner(&id, None);
+        zone.owner = id;
+        zone.revision = draft.revision();
+        draft.ledger.add_zone(zone.clone());
+        draft.zones.push(ZoneChange::Updated(zone));
+    }
+}

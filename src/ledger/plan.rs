@@ -1,0 +1,146 @@
+//! A plan: what a command decides, as a value that serves dry run, writing, history and response.
+
+use std::collections::BTreeMap;
+
+use super::actor::Actor;
+use super::claim::Claim;
+use super::command::{Command, NewToken};
+use super::draft::Draft;
+use super::owner::{Owner, OwnerId, Tombstone};
+use super::report::{Refusal, Report};
+use super::scope::{Ledger, NameKey};
+use super::zone::{ZoneNumber, ZoneRow};
+use super::{letting_go, owning, tokens, write, zones};
+use crate::wire::name::Name;
+use crate::zone::alias::Moment;
+
+/// A claim before and after; one of the two at least, and of the same key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimChange {
+    /// None if it is new.
+    pub before: Option<Claim>,
+    /// None if it is gone.
+    pub after: Option<Claim>,
+}
+
+impl ClaimChange {
+    /// The claim that says which one it is.
+    pub fn either(&self) -> &Claim {
+        self.after.as_ref().or(self.before.as_ref()).expect("a change has a before or an after")
+    }
+}
+
+/// An owner before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerChange {
+    /// None if it is new.
+    pub before: Option<Owner>,
+    /// None if it is gone.
+    pub after: Option<Owner>,
+}
+
+impl OwnerChange {
+    /// Whether only times, generation and epoch differ: that is kept, but is no change that counts.
+    pub fn is_bookkeeping(&self) -> bool {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => {
+                let (generation, epoch, asserted) = (after.generation, after.epoch, after.asserted);
+                Owner { generation, epoch, asserted, revision: after.revision, ..before.clone() } == *after
+            }
+            (None, _) | (_, None) => false,
+        }
+    }
+}
+
+/// A zone before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ZoneChange {
+    /// It is new.
+    Created(ZoneRow),
+    /// Its keys changed.
+    Updated(ZoneRow),
+    /// It goes with all claims in it.
+    Deleted(ZoneRow),
+}
+
+/// A token that comes or goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenChange {
+    /// It is new.
+    Created(NewToken),
+    /// It is gone.
+    Deleted(String),
+}
+
+/// How a plan stands in the history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum History {
+    /// A row for each claim.
+    PerClaim,
+    /// One row for an import into this zone, with the number of claims written and deleted.
+    Import {
+        /// The apex.
+        zone: Name,
+        /// Whose claims.
+        owner: OwnerId,
+        /// Claims written.
+        written: u64,
+        /// Claims deleted.
+        deleted: u64,
+    },
+}
+
+/// The decided effects of one command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What the caller is told; its serials are known after assembly.
+    pub report: Report,
+    /// Claims that change, in canonical order of zone, name, type.
+    pub claims: Vec<ClaimChange>,
+    /// Claims of a zone that had none but the server's, in canonical order of names: in place of `claims`, so that a
+    /// large import is held once.
+    pub fresh: Vec<Claim>,
+    /// Claims that are as wished already: only when they were last asked for changes.
+    pub asserted: Vec<Claim>,
+    /// Names of which the served content may change; what is there then is in `ledger`.
+    pub names: Vec<NameKey>,
+    /// Owners that change, by number.
+    pub owners: Vec<OwnerChange>,
+    /// Tombstones that are put up.
+    pub tombstones: Vec<Tombstone>,
+    /// Zones that change.
+    pub zones: Vec<ZoneChange>,
+    /// SOA serials that the caller asked for, by zone.
+    pub serials: BTreeMap<ZoneNumber, u32>,
+    /// A token that changes.
+    pub token: Option<TokenChange>,
+    /// Form of the history.
+    pub history: History,
+    /// The ledger as it is then.
+    pub ledger: Ledger,
+}
+
+impl Plan {
+    /// Whether there is nothing at all to write, not even a time.
+    pub fn is_empty(&self) -> bool {
+        !self.report.changed && self.asserted.is_empty() && self.owners.is_empty() && self.tombstones.is_empty()
+    }
+}
+
+/// Decides what comes of a command, given what the store holds of all that it can touch.
+pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Result<Plan, Refusal> {
+    let mut draft = Draft::new(ledger, now);
+    match command {
+        Command::CreateZone(create) => zones::create(&mut draft, actor, create)?,
+        Command::UpdateZone(update) => zones::update(&mut draft, actor, update)?,
+        Command::DeleteZone(zone) => zones::delete(&mut draft, actor, zone)?,
+        Command::ImportZone(import) => zones::import(&mut draft, actor, import)?,
+        Command::Apply(apply) => write::apply(&mut draft, actor, apply)?,
+        Command::Change(change) => write::change(&mut draft, actor, change)?,
+        Command::PutOwner(put) => owning::put(&mut draft, actor, put)?,
+        Command::DeleteOwner(delete) => letting_go::delete_owner(&mut draft, actor, delete)?,
+        Command::CreateToken(token) => tokens::create(&mut draft, actor, token)?,
+        Command::DeleteToken(id) => tokens::delete(&mut draft, actor, id)?,
+    }
+    Ok(draft.finish())
+}

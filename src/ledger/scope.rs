@@ -1,0 +1,290 @@
+//! What a command can touch: the [`Scope`] that the store is asked for, and the [`Ledger`] that it gives back.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::actor::{Actor, Role};
+use super::claim::Claim;
+use super::command::{Apply, BadWish, Change, Command, ImportZone, OwnerKeys, Wish};
+use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
+use super::report::Holder;
+use super::zone::{ZoneNumber, ZoneRow};
+use crate::wire::codes::Rtype;
+use crate::wire::name::Name;
+use crate::zone::alias::Moment;
+
+/// A name in a zone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NameKey {
+    /// The zone.
+    pub zone: ZoneNumber,
+    /// The name.
+    pub name: Name,
+}
+
+/// A name with the apex of its zone.
+pub type NameIn = (Name, Name);
+
+/// What the store reads for a command, before any rule is looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Owners by id, each with all above it and its tombstones.
+    pub owners: BTreeSet<OwnerId>,
+    /// Zones by apex.
+    pub zones: BTreeSet<Name>,
+    /// Names, each with the apex of its zone: all claims there, and the cuts and DNAMEs above.
+    pub names: HashSet<NameIn>,
+    /// Names at which a cut or DNAME is written: what is below each, too.
+    pub cuts: HashSet<NameIn>,
+    /// All claims of this owner, and all claims at the same names.
+    pub claims_of: Option<OwnerId>,
+    /// This owner's descendants; all claims of all of them, and all at the same names; their zones.
+    pub subtree_of: Option<OwnerId>,
+    /// This owner's descendants, and their ALIAS claims: its place in the forest may change.
+    pub moved: Option<OwnerId>,
+    /// The zones above and below this name.
+    pub around: Option<Name>,
+    /// The zone of which every claimant is to be known.
+    pub claimants_of: Option<Name>,
+    /// A token.
+    pub token: Option<String>,
+    /// Whether the actor is bound to no owner.
+    is_unbound: bool,
+}
+
+impl Scope {
+    /// What `command` can touch; `zone_of` finds the hosted zone nearest to a name.
+    pub fn of(command: &Command, actor: &Actor, zone_of: &dyn Fn(&Name) -> Option<Name>) -> Scope {
+        let mut scope = Scope::default();
+        match &actor.role {
+            // The root may be made on the way, and the rule on zones around a new one is for tenants only.
+            Role::Owner(root) => {
+                scope.owners.insert(root.clone());
+            }
+            Role::Admin | Role::Read => scope.is_unbound = true,
+        }
+        match command {
+            Command::CreateZone(create) => {
+                scope.add_zone(&create.name);
+                scope.owners.extend(create.owner.clone());
+            }
+            Command::UpdateZone(update) => {
+                scope.zones.insert(update.name.clone());
+                scope.owners.extend(update.owner.clone());
+            }
+            Command::DeleteZone(zone) => {
+                scope.zones.insert(zone.clone());
+                scope.claimants_of = Some(zone.clone());
+            }
+            Command::ImportZone(import) => scope.add_import(import),
+            Command::Apply(apply) => scope.add_apply(apply, zone_of),
+            Command::Change(change) => scope.add_change(change, zone_of),
+            Command::PutOwner(put) => scope.add_owner(&put.owner, &put.keys),
+            Command::DeleteOwner(delete) => {
+                scope.owners.insert(delete.owner.clone());
+                scope.subtree_of = Some(delete.owner.clone());
+            }
+            Command::CreateToken(token) => {
+                scope.token = Some(token.id.clone());
+                if let Role::Owner(owner) = &token.role {
+                    scope.owners.insert(owner.clone());
+                }
+            }
+            Command::DeleteToken(id) => scope.token = Some(id.clone()),
+        }
+        scope
+    }
+
+    fn add_zone(&mut self, apex: &Name) {
+        self.zones.insert(apex.clone());
+        if !self.is_unbound {
+            self.around = Some(apex.clone());
+        }
+        self.owners.insert(OwnerId::of_zone(apex));
+        self.owners.insert(OwnerId::system());
+    }
+
+    fn add_import(&mut self, import: &ImportZone) {
+        self.add_zone(&import.origin);
+        self.owners.extend(import.owner.clone());
+        self.names.insert((import.origin.clone(), import.origin.clone()));
+        self.claims_of = Some(OwnerId::of_zone(&import.origin));
+        for (name, rrset) in &import.rrsets {
+            self.add_name(&import.origin, name, Some(rrset.rtype));
+        }
+    }
+
+    fn add_apply(&mut self, apply: &Apply, zone_of: &dyn Fn(&Name) -> Option<Name>) {
+        self.add_owner(&apply.owner, &apply.keys);
+        if apply.prune {
+            self.claims_of = Some(apply.owner.clone());
+        }
+        self.add_wishes(&apply.records, zone_of);
+    }
+
+    fn add_change(&mut self, change: &Change, zone_of: &dyn Fn(&Name) -> Option<Name>) {
+        self.add_owner(&change.owner, &change.keys);
+        self.add_wishes(&change.upsert, zone_of);
+        for record in &change.delete {
+            if let Some(apex) = record.zone.clone().or_else(|| zone_of(&record.name)) {
+                self.add_name(&apex, &record.name, None);
+            }
+        }
+    }
+
+    fn add_wishes(&mut self, wishes: &[Result<Wish, BadWish>], zone_of: &dyn Fn(&Name) -> Option<Name>) {
+        for wish in wishes.iter().flatten() {
+            if let Some(apex) = wish.zone.clone().or_else(|| zone_of(&wish.name)) {
+                self.add_name(&apex, &wish.name, Some(wish.rtype));
+            }
+        }
+    }
+
+    fn add_name(&mut self, apex: &Name, name: &Name, written: Option<Rtype>) {
+        self.zones.insert(apex.clone());
+        if !name.is_at_or_below(apex) {
+            return;
+        }
+        if written.is_some_and(|rtype| is_redirection(rtype, name == apex)) {
+            self.cuts.insert((apex.clone(), name.clone()));
+        }
+        if name == apex {
+            // What the server holds there may change hands.
+            self.owners.insert(OwnerId::system());
+        }
+        self.names.insert((apex.clone(), name.clone()));
+    }
+
+    fn add_owner(&mut self, owner: &OwnerId, keys: &OwnerKeys) {
+        self.owners.insert(owner.clone());
+        if let Some(parent) = &keys.parent {
+            self.owners.insert(parent.clone());
+            self.moved = Some(owner.clone());
+        }
+    }
+}
+
+/// Whether an RRset of this type hides what is below it: NS below the apex, and DNAME.
+pub fn is_redirection(rtype: Rtype, at_apex: bool) -> bool {
+    rtype == Rtype::DNAME || (rtype == Rtype::NS && !at_apex)
+}
+
+/// Held claims below a name, without A and AAAA where a zone cut is to be made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Below {
+    /// The claims.
+    pub claims: Vec<Claim>,
+    /// Whether there are more than these.
+    pub more: bool,
+}
+
+/// What the store holds of all that a command can touch, read in the command's own transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// The revision of the last command that changed something.
+    pub revision: u64,
+    /// The next number of an owner.
+    pub next_owner: u32,
+    /// The next number of a zone.
+    pub next_zone: u32,
+    /// How many zones there are.
+    pub zone_count: u64,
+    /// Zones by number.
+    pub zones: BTreeMap<ZoneNumber, ZoneRow>,
+    /// Zones by apex.
+    pub apexes: HashMap<Name, ZoneNumber>,
+    /// Zones above and below the one that is made.
+    pub around: Vec<ZoneRow>,
+    /// Owners by number: those of the scope and of every claim in here, with all above them.
+    pub owners: BTreeMap<OwnerNumber, Owner>,
+    /// Owners by id.
+    pub owner_numbers: HashMap<OwnerId, OwnerNumber>,
+    /// Tombstones of the scope's owners.
+    pub tombstones: Vec<Tombstone>,
+    /// All claims at a name, by name.
+    pub claims: HashMap<NameKey, Vec<Claim>>,
+    /// Held NS and DNAME above the names, by the name where they stand.
+    pub redirections: HashMap<NameKey, Vec<Claim>>,
+    /// What is below names at which a cut or DNAME may come.
+    pub below: HashMap<NameKey, Below>,
+    /// Who has claims in the zone that is deleted.
+    pub claimants: Vec<OwnerNumber>,
+    /// Zones of the owners that are deleted.
+    pub owned_zones: Vec<ZoneNumber>,
+    /// Whether the token named is there.
+    pub token_exists: bool,
+}
+
+impl Ledger {
+    /// Puts a zone in.
+    pub fn add_zone(&mut self, zone: ZoneRow) {
+        self.apexes.insert(zone.name.clone(), zone.number);
+        self.zones.insert(zone.number, zone);
+    }
+
+    /// Puts an owner in.
+    pub fn add_owner(&mut self, owner: Owner) {
+        self.owner_numbers.insert(owner.id.clone(), owner.number);
+        self.owners.insert(owner.number, owner);
+    }
+
+    /// An owner by id.
+    pub fn owner(&self, id: &OwnerId) -> Option<&Owner> {
+        self.owners.get(self.owner_numbers.get(id)?)
+    }
+
+    /// A zone by apex.
+    pub fn zone(&self, apex: &Name) -> Option<&ZoneRow> {
+        self.zones.get(self.apexes.get(apex)?)
+    }
+
+    /// The zone nearest to a name.
+    pub fn zone_of(&self, name: &Name) -> Option<&ZoneRow> {
+        name.ancestors().find_map(|apex| self.zone(&apex))
+    }
+
+    /// The owners above one, nearest first.
+    pub fn above(&self, owner: OwnerNumber) -> Vec<&Owner> {
+        let mut chain: Vec<&Owner> = Vec::new();
+        let mut next = self.owners.get(&owner).and_then(|owner| owner.parent);
+        while let Some(owner) = next.and_then(|number| self.owners.get(&number)) {
+            if chain.len() >= super::limits::MAX_DEPTH {
+                break;
+            }
+            chain.push(owner);
+            next = owner.parent;
+        }
+        chain
+    }
+
+    /// The owners below one, each after its parent.
+    pub fn descendants(&self, owner: OwnerNumber) -> Vec<OwnerNumber> {
+        let mut children: HashMap<OwnerNumber, Vec<OwnerNumber>> = HashMap::new();
+        for one in self.owners.values() {
+            if let Some(parent) = one.parent {
+                children.entry(parent).or_default().push(one.number);
+            }
+        }
+        let mut found = Vec::new();
+        let mut seen = HashSet::from([owner]);
+        let mut next = vec![owner];
+        while let Some(parent) = next.pop() {
+            for &child in children.get(&parent).into_iter().flatten() {
+                if seen.insert(child) {
+                    found.push(child);
+                    next.push(child);
+                }
+            }
+        }
+        found
+    }
+
+    /// Who an owner is, for a conflict.
+    pub fn holder(&self, owner: OwnerNumber, id: &OwnerId, since: Moment) -> Holder {
+        Holder {
+            owner: id.clone(),
+            kind: self.owners.get(&owner).and_then(|owner| owner.kind.clone()),
+            parents: self.above(owner).into_iter().map(|owner| owner.id.clone()).collect(),
+            since,
+        }
+    }
+}

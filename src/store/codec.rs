@@ -1,0 +1,155 @@
+//! How values stand in columns, both ways.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ledger::actor::{NameLimit, TokenLimits};
+use crate::ledger::claim::Claim;
+use crate::ledger::owner::{Labels, Owner};
+use crate::ledger::zone::ZoneRow;
+use crate::wire::codes::Rtype;
+use crate::wire::name::Name;
+use crate::wire::rdata;
+
+/// Records as one value: each as its length, 16 bits little-endian, and its RDATA.
+pub(super) fn pack(records: &[Vec<u8>]) -> Vec<u8> {
+    let mut data = Vec::with_capacity(records.iter().map(|record| 2 + record.len()).sum());
+    for record in records {
+        // RDATA of over 65,535 octets does not pass the limits of an RRset.
+        let length = u16::try_from(record.len()).unwrap_or(u16::MAX);
+        data.extend_from_slice(&length.to_le_bytes());
+        data.extend_from_slice(&record[..usize::from(length)]);
+    }
+    data
+}
+
+/// Reads [`pack`]; none if the data are not whole records of this type, or no record at all.
+pub(super) fn unpack(rtype: Rtype, mut data: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let known = if rtype == Rtype::ALIAS { Rtype::CNAME } else { rtype };
+    let mut records = Vec::new();
+    while let Some((length, rest)) = data.split_first_chunk::<2>() {
+        let (record, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+        if !rdata::is_well_formed(known, record) {
+            return None;
+        }
+        records.push(record.to_vec());
+        data = rest;
+    }
+    (data.is_empty() && !records.is_empty()).then_some(records)
+}
+
+pub(super) fn hexadecimal(octets: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let digits = octets.iter().flat_map(|octet| [DIGITS[usize::from(octet >> 4)], DIGITS[usize::from(octet & 15)]]);
+    digits.map(char::from).collect()
+}
+
+/// A JSON text, or nothing for an empty value.
+pub(super) fn json<T: Serialize>(value: &T) -> Option<String> {
+    serde_json::to_string(value).ok()
+}
+
+pub(super) fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}
+
+pub(super) fn labels(labels: &Labels) -> Option<String> {
+    if labels.is_empty() { None } else { json(labels) }
+}
+
+/// Labels that do not parse are none: they decide nothing.
+pub(super) fn labels_from(text: Option<&str>) -> Labels {
+    text.and_then(from_json).unwrap_or_default()
+}
+
+/// A claim in the history.
+pub(super) fn claim_json(claim: &Claim) -> String {
+    let mut map = Map::new();
+    map.insert("state".to_owned(), claim.state.text().into());
+    map.insert("ttl".to_owned(), claim.ttl.into());
+    map.insert("data".to_owned(), hexadecimal(&pack(&claim.records)).into());
+    if !claim.set_id.is_empty() {
+        map.insert("setId".to_owned(), claim.set_id.clone().into());
+    }
+    if claim.share {
+        map.insert("share".to_owned(), true.into());
+    }
+    if let Some(alias) = claim.alias {
+        map.insert("alias".to_owned(), serde_json::to_value(alias).unwrap_or_default());
+    }
+    if !claim.labels.is_empty() {
+        map.insert("labels".to_owned(), serde_json::to_value(&claim.labels).unwrap_or_default());
+    }
+    Value::Object(map).to_string()
+}
+
+/// An owner in the history.
+pub(super) fn owner_json(owner: &Owner, parent: Option<&str>) -> String {
+    let mut map = Map::new();
+    map.insert("state".to_owned(), owner.state.text().into());
+    for (key, value) in [("kind", owner.kind.as_deref()), ("uid", owner.uid.as_deref()), ("parent", parent)] {
+        if let Some(value) = value {
+            map.insert(key.to_owned(), value.into());
+        }
+    }
+    if !owner.labels.is_empty() {
+        map.insert("labels".to_owned(), serde_json::to_value(&owner.labels).unwrap_or_default());
+    }
+    if let Some(source) = &owner.source {
+        map.insert("source".to_owned(), serde_json::to_value(source).unwrap_or_default());
+    }
+    Value::Object(map).to_string()
+}
+
+/// A zone in the history.
+pub(super) fn zone_json(zone: &ZoneRow) -> String {
+    let mut map = Map::new();
+    map.insert("owner".to_owned(), zone.owner.as_str().into());
+    map.insert("defaultTtl".to_owned(), zone.default_ttl.into());
+    map.insert("contact".to_owned(), zone.contact.clone().into());
+    map.insert("nameservers".to_owned(), names(&zone.nameservers).into());
+    if let Some(group) = &zone.upstream_group {
+        map.insert("upstreamGroup".to_owned(), group.clone().into());
+    }
+    Value::Object(map).to_string()
+}
+
+fn names(names: &[Name]) -> Vec<String> {
+    names.iter().map(Name::to_string).collect()
+}
+
+pub(super) fn nameservers(zone: &ZoneRow) -> String {
+    Value::from(names(&zone.nameservers)).to_string()
+}
+
+pub(super) fn nameservers_from(text: &str) -> Vec<Name> {
+    let texts: Vec<String> = from_json(text).unwrap_or_default();
+    texts.iter().filter_map(|text| Name::parse(text).ok()).collect()
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Limits {
+    zones: Vec<String>,
+    names: Vec<String>,
+    types: Vec<String>,
+}
+
+pub(super) fn limits(limits: &TokenLimits) -> Option<String> {
+    json(&Limits {
+        zones: limits.zones.clone(),
+        names: limits.names.iter().map(NameLimit::to_string).collect(),
+        types: limits.types.iter().map(Rtype::to_string).collect(),
+    })
+}
+
+/// None if a limit does not parse: a token must not have more rights because of that.
+pub(super) fn limits_from(text: Option<&str>) -> Option<TokenLimits> {
+    let Some(text) = text else { return Some(TokenLimits::default()) };
+    let limits: Limits = from_json(text)?;
+    Some(TokenLimits {
+        zones: limits.zones,
+        names: limits.names.iter().map(|text| NameLimit::parse(text).ok()).collect::<Option<_>>()?,
+        types: limits.types.iter().map(|text| text.parse().ok()).collect::<Option<_>>()?,
+    })
+}

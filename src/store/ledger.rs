@@ -1,0 +1,335 @@
+//! Reads the ledger of a command: all that it can touch, in its own transaction.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection};
+
+use super::codec::hexadecimal;
+use super::columns::{self, Apexes};
+use super::error::StoreError;
+use super::sql;
+use crate::ledger::claim::{Claim, ClaimState};
+use crate::ledger::limits::MAX_BELOW;
+use crate::ledger::owner::{OwnerId, OwnerNumber, Tombstone};
+use crate::ledger::scope::{Below, Ledger, NameKey, Scope, is_redirection};
+use crate::ledger::zone::ZoneNumber;
+use crate::wire::name::Name;
+use crate::zone::alias::Moment;
+
+/// Reads what `scope` names into `ledger`, which has the counters already.
+pub(super) async fn read(
+    connection: &mut SqliteConnection,
+    scope: &Scope,
+    ledger: Ledger,
+) -> Result<Ledger, StoreError> {
+    let mut reading = Reading { connection, ledger, apexes: Apexes::new() };
+    reading.zones_by_name(&scope.zones).await?;
+    reading.owners_by_name(&scope.owners).await?;
+    reading.tombstones(&scope.owners).await?;
+    reading.around(scope.around.as_ref()).await?;
+    reading.subtrees(scope).await?;
+    if let Some(apex) = &scope.claimants_of {
+        reading.claimants(apex).await?;
+    }
+    reading.names(scope).await?;
+    reading.redirections().await?;
+    reading.below(scope).await?;
+    reading.fill_owners().await?;
+    if let Some(id) = &scope.token {
+        let found = sqlx::query(sql::TOKEN).bind(id).fetch_optional(&mut *reading.connection).await?;
+        reading.ledger.token_exists = found.is_some();
+    }
+    Ok(reading.ledger)
+}
+
+struct Reading<'a> {
+    connection: &'a mut SqliteConnection,
+    ledger: Ledger,
+    apexes: Apexes,
+}
+
+impl Reading<'_> {
+    async fn rows(&mut self, text: &'static str, list: String) -> Result<Vec<SqliteRow>, StoreError> {
+        Ok(sqlx::query(text).bind(list).fetch_all(&mut *self.connection).await?)
+    }
+
+    async fn zones_by_name(&mut self, names: &BTreeSet<Name>) -> Result<(), StoreError> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let rows = self.rows(sql::ZONES_BY_NAME, text_list(names.iter().map(Name::to_string))).await?;
+        self.take_zones(&rows);
+        Ok(())
+    }
+
+    /// Rows that do not parse are as if they were not there; loading has said so.
+    fn take_zones(&mut self, rows: &[SqliteRow]) {
+        for zone in rows.iter().filter_map(|row| columns::zone(row).ok()) {
+            self.apexes.insert(zone.number, zone.name.clone());
+            self.ledger.add_zone(zone);
+        }
+    }
+
+    async fn zones_by_id(&mut self, numbers: &[u32]) -> Result<(), StoreError> {
+        let missing: Vec<u32> =
+            numbers.iter().copied().filter(|number| !self.apexes.contains_key(&ZoneNumber(*number))).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let rows = self.rows(sql::ZONES_BY_ID, number_list(missing)).await?;
+        self.take_zones(&rows);
+        Ok(())
+    }
+
+    fn take_owners(&mut self, rows: &[SqliteRow]) {
+        for owner in rows.iter().filter_map(|row| columns::owner(row).ok()) {
+            self.ledger.add_owner(owner);
+        }
+    }
+
+    async fn owners_by_name(&mut self, ids: &BTreeSet<OwnerId>) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let rows = self.rows(sql::OWNERS_BY_NAME, text_list(ids.iter().map(OwnerId::to_string))).await?;
+        self.take_owners(&rows);
+        Ok(())
+    }
+
+    async fn owners_by_id(&mut self, numbers: BTreeSet<u32>) -> Result<(), StoreError> {
+        let missing: Vec<u32> =
+            numbers.into_iter().filter(|number| !self.ledger.owners.contains_key(&OwnerNumber(*number))).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let rows = self.rows(sql::OWNERS_BY_ID, number_list(missing)).await?;
+        self.take_owners(&rows);
+        Ok(())
+    }
+
+    async fn tombstones(&mut self, ids: &BTreeSet<OwnerId>) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let rows = self.rows(sql::TOMBSTONES, text_list(ids.iter().map(OwnerId::to_string))).await?;
+        self.ledger.tombstones = rows.iter().filter_map(tombstone).collect();
+        Ok(())
+    }
+
+    async fn around(&mut self, apex: Option<&Name>) -> Result<(), StoreError> {
+        let Some(apex) = apex else { return Ok(()) };
+        let above = text_list(apex.ancestors().skip(1).map(|name| name.to_string()));
+        let mut rows = self.rows(sql::ZONES_BY_NAME, above).await?;
+        let suffix = if apex.is_root() { ".".to_owned() } else { format!(".{apex}") };
+        rows.extend(self.rows(sql::ZONES_BELOW, suffix).await?);
+        self.ledger.around = rows
+            .iter()
+            .filter_map(|row| columns::zone(row).ok())
+            .filter(|zone| zone.name != *apex && (zone.name.is_at_or_below(apex) || apex.is_at_or_below(&zone.name)))
+            .collect();
+        Ok(())
+    }
+
+    /// Descendants of the owner that is deleted or moved, and the claims of all whose claims may go.
+    async fn subtrees(&mut self, scope: &Scope) -> Result<(), StoreError> {
+        let number_of = |ledger: &Ledger, id: &Option<OwnerId>| {
+            id.as_ref().and_then(|id| ledger.owner(id)).map(|owner| owner.number.0)
+        };
+        let mut claimants = BTreeSet::new();
+        if let Some(top) = number_of(&self.ledger, &scope.subtree_of) {
+            let below = self.subtree(top).await?;
+            let rows = self.rows(sql::ZONES_OWNED, number_list(below.clone())).await?;
+            let zones: Vec<u32> = rows.iter().filter_map(|row| columns::number(row, 0, "").ok()).collect();
+            self.zones_by_id(&zones).await?;
+            self.ledger.owned_zones = zones.into_iter().map(ZoneNumber).collect();
+            // Those zones go on under their own owner, which may exist.
+            let ids = self.ledger.zones.values().map(|zone| OwnerId::of_zone(&zone.name)).collect();
+            self.owners_by_name(&ids).await?;
+            claimants.extend(below);
+        }
+        claimants.extend(number_of(&self.ledger, &scope.claims_of));
+        self.claims_with(sql::CLAIMS_WITH, claimants).await?;
+        if let Some(moved) = number_of(&self.ledger, &scope.moved) {
+            let below = self.subtree(moved).await?;
+            self.claims_with(sql::ALIASES_WITH, below.into_iter().collect()).await?;
+        }
+        Ok(())
+    }
+
+    /// The owner and all below it.
+    async fn subtree(&mut self, top: u32) -> Result<Vec<u32>, StoreError> {
+        let rows = sqlx::query(sql::SUBTREE).bind(i64::from(top)).fetch_all(&mut *self.connection).await?;
+        let numbers: Vec<u32> = rows.iter().filter_map(|row| columns::number(row, 0, "").ok()).collect();
+        self.owners_by_id(numbers.iter().copied().collect()).await?;
+        Ok(numbers)
+    }
+
+    /// All claims at the names where one of these owners has one.
+    async fn claims_with(&mut self, text: &'static str, owners: BTreeSet<u32>) -> Result<(), StoreError> {
+        if owners.is_empty() {
+            return Ok(());
+        }
+        let list = number_list(owners);
+        let rows = self.rows(sql::ZONES_OF_CLAIMS, list.clone()).await?;
+        let zones: Vec<u32> = rows.iter().filter_map(|row| columns::number(row, 0, "").ok()).collect();
+        self.zones_by_id(&zones).await?;
+        let rows = self.rows(text, list).await?;
+        let mut fresh = HashSet::new();
+        for claim in rows.iter().filter_map(|row| columns::claim(row, &self.apexes).ok()) {
+            let key = NameKey { zone: claim.zone, name: claim.name.clone() };
+            if !self.ledger.claims.contains_key(&key) {
+                fresh.insert(key.clone());
+            }
+            if fresh.contains(&key) {
+                self.ledger.claims.entry(key).or_default().push(claim);
+            }
+        }
+        Ok(())
+    }
+
+    async fn claimants(&mut self, apex: &Name) -> Result<(), StoreError> {
+        let Some(zone) = self.ledger.zone(apex).map(|zone| zone.number) else { return Ok(()) };
+        let rows = sqlx::query(sql::CLAIMANTS).bind(i64::from(zone.0)).fetch_all(&mut *self.connection).await?;
+        let numbers: BTreeSet<u32> = rows.iter().filter_map(|row| columns::number(row, 0, "").ok()).collect();
+        self.ledger.claimants = numbers.iter().copied().map(OwnerNumber).collect();
+        self.owners_by_id(numbers).await
+    }
+
+    async fn names(&mut self, scope: &Scope) -> Result<(), StoreError> {
+        let mut by_zone: BTreeMap<ZoneNumber, Vec<Name>> = BTreeMap::new();
+        for (apex, name) in &scope.names {
+            let Some(zone) = self.ledger.zone(apex).map(|zone| zone.number) else { continue };
+            let key = NameKey { zone, name: name.clone() };
+            if !self.ledger.claims.contains_key(&key) {
+                self.ledger.claims.insert(key, Vec::new());
+                by_zone.entry(zone).or_default().push(name.clone());
+            }
+        }
+        for (zone, names) in by_zone {
+            for claim in self.claims_at(sql::CLAIMS_AT, zone, &names).await? {
+                let key = NameKey { zone, name: claim.name.clone() };
+                self.ledger.claims.entry(key).or_default().push(claim);
+            }
+        }
+        Ok(())
+    }
+
+    async fn claims_at(
+        &mut self,
+        text: &'static str,
+        zone: ZoneNumber,
+        names: &[Name],
+    ) -> Result<Vec<Claim>, StoreError> {
+        let Some(apex) = self.apexes.get(&zone) else { return Ok(Vec::new()) };
+        let keys = names.iter().filter_map(|name| name.sort_key(apex)).map(|key| hexadecimal(&key));
+        let list = text_list(keys);
+        let rows = sqlx::query(text).bind(i64::from(zone.0)).bind(list).fetch_all(&mut *self.connection).await?;
+        Ok(rows.iter().filter_map(|row| columns::claim(row, &self.apexes).ok()).collect())
+    }
+
+    /// Cuts and DNAMEs above every name that was read.
+    async fn redirections(&mut self) -> Result<(), StoreError> {
+        let mut by_zone: BTreeMap<ZoneNumber, HashSet<Name>> = BTreeMap::new();
+        for key in self.ledger.claims.keys() {
+            let Some(apex) = self.apexes.get(&key.zone) else { continue };
+            let above = by_zone.entry(key.zone).or_default();
+            for name in key.name.ancestors().skip(1).take_while(|name| name.is_at_or_below(apex)) {
+                // Names above one that is there already are there, too.
+                let is_known = self.ledger.claims.contains_key(&NameKey { zone: key.zone, name: name.clone() });
+                if !is_known && !above.insert(name) {
+                    break;
+                }
+            }
+        }
+        for (zone, names) in by_zone.into_iter().filter(|(_, names)| !names.is_empty()) {
+            let names: Vec<Name> = names.into_iter().collect();
+            for claim in self.claims_at(sql::REDIRECTIONS_AT, zone, &names).await? {
+                let key = NameKey { zone, name: claim.name.clone() };
+                self.ledger.redirections.entry(key).or_default().push(claim);
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands below names where a cut or a DNAME is written, or waits.
+    async fn below(&mut self, scope: &Scope) -> Result<(), StoreError> {
+        let mut keys: HashSet<NameKey> = HashSet::new();
+        for (apex, name) in &scope.cuts {
+            if let Some(zone) = self.ledger.zone(apex) {
+                keys.insert(NameKey { zone: zone.number, name: name.clone() });
+            }
+        }
+        for claim in self.ledger.claims.values().flatten().filter(|claim| claim.state == ClaimState::Queued) {
+            if is_redirection(claim.rtype, self.apexes.get(&claim.zone) == Some(&claim.name)) {
+                keys.insert(NameKey { zone: claim.zone, name: claim.name.clone() });
+            }
+        }
+        for key in keys {
+            let Some((first, last)) = self.apexes.get(&key.zone).and_then(|apex| range_below(apex, &key.name)) else {
+                continue;
+            };
+            let rows = sqlx::query(sql::CLAIMS_BELOW)
+                .bind(i64::from(key.zone.0))
+                .bind(first)
+                .bind(last)
+                .bind(i64::try_from(MAX_BELOW + 1).unwrap_or(i64::MAX))
+                .fetch_all(&mut *self.connection)
+                .await?;
+            let more = rows.len() > MAX_BELOW;
+            let claims = rows.iter().filter_map(|row| columns::claim(row, &self.apexes).ok()).collect();
+            self.ledger.below.insert(key, Below { claims, more });
+        }
+        Ok(())
+    }
+
+    /// The owners of all claims and zones read, and their ids in the claims.
+    async fn fill_owners(&mut self) -> Result<(), StoreError> {
+        let ledger = &self.ledger;
+        let below = ledger.below.values().flat_map(|below| &below.claims);
+        let claims = ledger.claims.values().chain(ledger.redirections.values()).flatten().chain(below);
+        let zones = ledger.zones.values().chain(&ledger.around).map(|zone| zone.owner_number.0);
+        let numbers = claims.map(|claim| claim.owner.0).chain(zones).collect();
+        self.owners_by_id(numbers).await?;
+        let ledger = &mut self.ledger;
+        let below = ledger.below.values_mut().flat_map(|below| &mut below.claims);
+        for claim in ledger.claims.values_mut().chain(ledger.redirections.values_mut()).flatten().chain(below) {
+            if let Some(owner) = ledger.owners.get(&claim.owner) {
+                claim.owner_id = owner.id.clone();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tombstone(row: &SqliteRow) -> Option<Tombstone> {
+    let uid = columns::text(row, 1).ok()?;
+    let epoch: Option<i64> = row.try_get(2).ok()?;
+    Some(Tombstone {
+        owner: OwnerId::new(&columns::text(row, 0).ok()?).ok()?,
+        uid: (!uid.is_empty()).then_some(uid),
+        epoch: epoch.and_then(|epoch| u64::try_from(epoch).ok()),
+        at: columns::moment(row, 3).unwrap_or(Moment(0)),
+        revision: columns::number(row, 4, "the revision").ok()?,
+    })
+}
+
+/// Keys above and below all keys of names below one.
+fn range_below(apex: &Name, name: &Name) -> Option<(Vec<u8>, Vec<u8>)> {
+    let first = name.sort_key(apex)?;
+    let mut last = first.clone();
+    match last.last_mut() {
+        // A key ends with the 0 of its last label, and no other key begins with the same octets and a 1.
+        Some(end) => *end = 1,
+        None => last = vec![0xff; 256],
+    }
+    Some((first, last))
+}
+
+pub(super) fn text_list(texts: impl Iterator<Item = String>) -> String {
+    serde_json::Value::from_iter(texts).to_string()
+}
+
+pub(super) fn number_list(numbers: impl IntoIterator<Item = u32>) -> String {
+    serde_json::Value::from_iter(numbers).to_string()
+}

@@ -1,0 +1,17 @@
+//! The store: the only SQL. One [`Writer`] changes it; [`Reader`]s look at what is committed.
+
+mod codec;
+mod columns;
+pub mod error;
+mod ledger;
+pub mod load;
+pub mod open;
+pub mod reader;
+pub mod rows;
+mod sql;
+pub mod token;
+pub mod writer;
+
+pub use error::StoreError;
+pub use reader::Reader;
+pub use writer::Writer;

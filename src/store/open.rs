@@ -1,0 +1,131 @@
+//! Opening the store: its lock, its file, its settings and its migrations.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
+
+use super::error::StoreError;
+
+static MIGRATIONS: Migrator = sqlx::migrate!();
+
+/// How long a statement waits for another connection's lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Read-only connections at once.
+const READERS: u32 = 4;
+/// SQLite before this can corrupt a WAL database (reliability.md section 3).
+const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
+
+/// Keeps other processes away from the store while it lives.
+#[derive(Debug)]
+pub(super) struct StoreLock {
+    _file: File,
+}
+
+/// The file that stands beside the database, with a suffix put to its whole name.
+pub fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+pub(super) fn lock(database: &Path) -> Result<StoreLock, StoreError> {
+    let path = beside(database, ".lock");
+    let failed = |error| StoreError::File(path.clone(), error);
+    let mut options = OpenOptions::new();
+    let mut file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            // Without its process id the sentence is less exact, and true.
+            let process = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
+            return Err(StoreError::InUse { path: database.to_owned(), process });
+        }
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    file.set_len(0).map_err(failed)?;
+    file.rewind().map_err(failed)?;
+    writeln!(file, "{}", std::process::id()).map_err(failed)?;
+    Ok(StoreLock { _file: file })
+}
+
+fn options(database: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(database)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .statement_cache_capacity(200)
+        .pragma("mmap_size", "0")
+}
+
+/// The one connection that writes, with the schema up to date. The file is made if it is not there.
+pub(super) async fn connect_writer(database: &Path) -> Result<SqliteConnection, StoreError> {
+    let mut create = OpenOptions::new();
+    // Made here and not by SQLite, so that it never has another mode; SQLite's own files beside it follow.
+    match create.write(true).create_new(true).mode(0o600).open(database) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(StoreError::File(database.to_owned(), error)),
+    }
+    let options = options(database)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("wal_autocheckpoint", "4000");
+    let mut connection = options.connect().await?;
+    check_version(&mut connection).await?;
+    MIGRATIONS.run(&mut connection).await.map_err(|error| match error {
+        MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => StoreError::Newer(database.to_owned()),
+        other => StoreError::Migration(other),
+    })?;
+    Ok(connection)
+}
+
+/// Connections that only read, and never checkpoint.
+pub(super) fn reader_pool(database: &Path) -> SqlitePool {
+    let options = options(database).read_only(true).pragma("wal_autocheckpoint", "0").pragma("query_only", "1");
+    SqlitePoolOptions::new().max_connections(READERS).connect_lazy_with(options)
+}
+
+async fn check_version(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let version: String = sqlx::query_scalar("SELECT sqlite_version()").fetch_one(connection).await?;
+    if is_new_enough(&version) { Ok(()) } else { Err(StoreError::OldSqlite(version)) }
+}
+
+fn is_new_enough(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    // 3.52.0 was withdrawn.
+    let version = (next(), next(), next());
+    version >= OLDEST_SQLITE && version != (3, 52, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_with_the_wal_reset_bug_are_refused() {
+        for (version, wanted) in
+            [("3.51.3", true), ("3.51.2", false), ("3.7.0", false), ("3.52.0", false), ("3.53.1", true), ("4", true)]
+        {
+            assert_eq!(is_new_enough(version), wanted, "{version}");
+        }
+    }
+
+    #[test]
+    fn a_second_process_is_told_who_has_the_store() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let database = directory.path().join("t.db");
+        let first = lock(&database).expect("the lock");
+        let error = lock(&database).expect_err("it is taken").to_string();
+        assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
+        drop(first);
+        lock(&database).expect("the lock is free again");
+    }
+}

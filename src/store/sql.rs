@@ -1,0 +1,214 @@
+//! Every statement of the store. A list of values comes in as one JSON array, so that each statement is one text.
+
+macro_rules! statements {
+    ($($name:ident = $text:literal;)*) => {
+        $(pub(super) const $name: &str = $text;)*
+
+        /// All of them, for the test that each fits the schema.
+        #[cfg(test)]
+        pub(super) const ALL: &[(&str, &str)] = &[$((stringify!($name), $text)),*];
+    };
+}
+
+// Columns of a claim, an owner and a zone stand in one order everywhere: `rows_of` reads them by number.
+statements! {
+    BEGIN = "BEGIN IMMEDIATE";
+    COMMIT = "COMMIT";
+    ROLLBACK = "ROLLBACK";
+    READ_META = "SELECT revision, next_owner, next_zone, identity FROM meta";
+    WRITE_META = "UPDATE meta SET revision = ?1, next_owner = ?2, next_zone = ?3";
+
+    OWNERS_BY_NAME = "
+        WITH RECURSIVE wanted (id) AS (
+            SELECT o.id FROM json_each(?1) AS j CROSS JOIN owner AS o ON o.name = j.value
+            UNION
+            SELECT o.parent FROM wanted AS w JOIN owner AS o ON o.id = w.id WHERE o.parent IS NOT NULL)
+        SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
+            o.created_at, o.asserted_at, o.revision
+        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id";
+    OWNERS_BY_ID = "
+        WITH RECURSIVE wanted (id) AS (
+            SELECT j.value FROM json_each(?1) AS j
+            UNION
+            SELECT o.parent FROM wanted AS w JOIN owner AS o ON o.id = w.id WHERE o.parent IS NOT NULL)
+        SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
+            o.created_at, o.asserted_at, o.revision
+        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id";
+    SUBTREE = "
+        WITH RECURSIVE below (id) AS (
+            SELECT ?1
+            UNION
+            SELECT o.id FROM below AS b JOIN owner AS o ON o.parent = b.id)
+        SELECT id FROM below";
+    ALL_OWNERS = "
+        SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
+            o.created_at, o.asserted_at, o.revision
+        FROM owner AS o ORDER BY o.name";
+    OWNER_COUNTS = "SELECT owner_id, state, count(*) FROM claim GROUP BY owner_id, state";
+    OWNER_COUNTS_OF = "SELECT owner_id, state, count(*) FROM claim WHERE owner_id = ?1 GROUP BY owner_id, state";
+    CHILDREN = "SELECT parent, count(*) FROM owner WHERE parent IS NOT NULL GROUP BY parent";
+    CHILDREN_OF = "SELECT parent, count(*) FROM owner WHERE parent = ?1 GROUP BY parent";
+    TOMBSTONES = "
+        SELECT t.name, t.uid, t.epoch, t.at, t.revision
+        FROM json_each(?1) AS j CROSS JOIN tombstone AS t ON t.name = j.value";
+    WRITE_TOMBSTONE = "
+        INSERT OR REPLACE INTO tombstone (name, uid, epoch, at, revision) VALUES (?1, ?2, ?3, ?4, ?5)";
+    WRITE_OWNER = "
+        INSERT INTO owner (id, name, kind, uid, parent, source, labels, state, generation, epoch,
+            created_at, asserted_at, revision)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+        ON CONFLICT (id) DO UPDATE SET kind = ?3, uid = ?4, parent = ?5, source = ?6, labels = ?7, state = ?8,
+            generation = ?9, epoch = ?10, asserted_at = ?12, revision = ?13";
+    DELETE_OWNER = "DELETE FROM owner WHERE id = ?1";
+
+    ZONES_BY_NAME = "
+        SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
+            z.created_at, z.revision
+        FROM json_each(?1) AS j CROSS JOIN zone AS z ON z.name = j.value CROSS JOIN owner AS o ON o.id = z.owner_id";
+    ZONES_BY_ID = "
+        SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
+            z.created_at, z.revision
+        FROM json_each(?1) AS j CROSS JOIN zone AS z ON z.id = j.value CROSS JOIN owner AS o ON o.id = z.owner_id";
+    ZONES_BELOW = "
+        SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
+            z.created_at, z.revision
+        FROM zone AS z CROSS JOIN owner AS o ON o.id = z.owner_id
+        WHERE substr(z.name, -length(?1)) = ?1";
+    ALL_ZONES = "
+        SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
+            z.created_at, z.revision
+        FROM zone AS z LEFT JOIN owner AS o ON o.id = z.owner_id ORDER BY z.id";
+    ZONES_OF_CLAIMS = "
+        SELECT DISTINCT c.zone_id FROM json_each(?1) AS j CROSS JOIN claim AS c ON c.owner_id = j.value";
+    ZONES_OWNED = "SELECT z.id FROM json_each(?1) AS j CROSS JOIN zone AS z ON z.owner_id = j.value";
+    ZONE_COUNTS = "SELECT zone_id, count(*) FROM claim WHERE state = 'held' GROUP BY zone_id";
+    ZONE_COUNT_OF = "SELECT zone_id, count(*) FROM claim WHERE state = 'held' AND zone_id = ?1 GROUP BY zone_id";
+    WRITE_ZONE = "
+        INSERT INTO zone (id, name, owner_id, serial, default_ttl, nameservers, contact, upstream_group, created_at,
+            revision)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        ON CONFLICT (id) DO UPDATE SET owner_id = ?3, serial = ?4, default_ttl = ?5, nameservers = ?6, contact = ?7,
+            upstream_group = ?8, revision = ?10";
+    WRITE_SERIAL = "UPDATE zone SET serial = ?2, revision = ?3 WHERE id = ?1";
+    DELETE_ZONE = "DELETE FROM zone WHERE id = ?1";
+
+    CLAIMS_AT = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM json_each(?2) AS j CROSS JOIN claim AS c ON c.zone_id = ?1 AND c.name_key = unhex(j.value)";
+    CLAIMS_WITH = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM (SELECT DISTINCT m.zone_id, m.name_key
+              FROM json_each(?1) AS j CROSS JOIN claim AS m ON m.owner_id = j.value) AS n
+            CROSS JOIN claim AS c ON c.zone_id = n.zone_id AND c.name_key = n.name_key";
+    ALIASES_WITH = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM (SELECT DISTINCT m.zone_id, m.name_key
+              FROM json_each(?1) AS j CROSS JOIN claim AS m ON m.owner_id = j.value AND m.rtype = 65401) AS n
+            CROSS JOIN claim AS c ON c.zone_id = n.zone_id AND c.name_key = n.name_key";
+    REDIRECTIONS_AT = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM json_each(?2) AS j
+            CROSS JOIN claim AS c ON c.zone_id = ?1 AND c.name_key = unhex(j.value) AND c.rtype IN (2, 39)
+        WHERE c.state = 'held'";
+    CLAIMS_BELOW = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c
+        WHERE c.zone_id = ?1 AND c.name_key > ?2 AND c.name_key < ?3 AND c.state = 'held'
+        ORDER BY c.name_key
+        LIMIT ?4";
+    ALL_CLAIMS = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
+    CLAIMS_LISTED = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c
+        WHERE (?1 IS NULL OR c.zone_id = ?1) AND (?2 IS NULL OR c.rtype = ?2) AND (?3 IS NULL OR c.state = ?3)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
+    CLAIMS_OF_ZONE = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c
+        WHERE c.zone_id = ?1 AND (?2 IS NULL OR c.rtype = ?2) AND (?3 IS NULL OR c.state = ?3)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
+    CLAIMS_OF_OWNER = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c
+        WHERE c.owner_id = ?1 AND (?2 IS NULL OR c.rtype = ?2) AND (?3 IS NULL OR c.state = ?3)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
+    CLAIMS_OF_OTHERS = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c WHERE c.zone_id = ?1 AND c.owner_id NOT IN (?2, ?3)";
+    CLAIMANTS = "SELECT DISTINCT owner_id FROM claim WHERE zone_id = ?1";
+    WRITE_CLAIM = "
+        INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels, state,
+            asserted_at, created_at, created_revision, revision)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+    ASSERT_CLAIM = "
+        UPDATE claim SET asserted_at = ?6
+        WHERE zone_id = ?1 AND name_key = ?2 AND rtype = ?3 AND owner_id = ?4 AND set_id = ?5";
+    DELETE_CLAIM = "
+        DELETE FROM claim WHERE zone_id = ?1 AND name_key = ?2 AND rtype = ?3 AND owner_id = ?4 AND set_id = ?5";
+    DELETE_CLAIMS_OF_ZONE = "DELETE FROM claim WHERE zone_id = ?1";
+
+    WRITE_CHANGE = "
+        INSERT INTO change (revision, item, at, actor, owner, request_id, door, zone, name, rtype, before, after)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    CHANGES = "
+        SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after
+        FROM change
+        WHERE revision > ?1 AND (?2 IS NULL OR zone = ?2) AND (?3 IS NULL OR name = ?3)
+            AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR actor = ?5)
+        ORDER BY revision DESC, item DESC LIMIT ?6";
+    CHANGES_OF_NAME = "
+        SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after
+        FROM change
+        WHERE name = ?3 AND revision > ?1 AND (?2 IS NULL OR zone = ?2)
+            AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR actor = ?5)
+        ORDER BY revision DESC, item DESC LIMIT ?6";
+
+    TOKEN = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token WHERE id = ?1";
+    TOKENS = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token ORDER BY created_at, id";
+    WRITE_TOKEN = "
+        INSERT INTO token (id, name, role, owner, hash, limits, created_at, expires_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    DELETE_TOKEN = "DELETE FROM token WHERE id = ?1";
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Executor, Row, SqlSafeStr};
+
+    #[tokio::test]
+    async fn every_statement_fits_the_schema_and_none_scans_a_large_table_by_accident() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut connection =
+            super::super::open::connect_writer(&directory.path().join("t.db")).await.expect("a store");
+        for (name, text) in super::ALL {
+            (&mut connection).prepare((*text).into_sql_str()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let whole = ["ALL_", "CLAIMS_LISTED", "OWNER_COUNTS", "ZONE_COUNTS", "ZONES_BELOW", "CHILDREN", "TOKENS", "READ_META", "WRITE_META", "SUBTREE"];
+            if whole.iter().any(|prefix| name.starts_with(prefix)) || !text.contains(' ') {
+                continue;
+            }
+            let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}"));
+            if ["BEGIN IMMEDIATE"].contains(text) {
+                continue;
+            }
+            let steps = sqlx::query(explain).fetch_all(&mut connection).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+            for step in steps {
+                let detail: String = step.get(3);
+                for table in ["claim", "c", "m", "o", "z", "owner", "zone"] {
+                    assert_ne!(detail, format!("SCAN {table}"), "{name}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! ALIAS: timelines of the engine on a manual clock, what the resolver makes of scripted servers, and the two together.
+
+mod actor;
+mod properties;
+mod timeline;
+mod timelines;
+#[path = "../support/upstream.rs"]
+mod upstream;
+mod upstreams;

@@ -1,0 +1,102 @@
+//! kill -9 under load: what was acknowledged is there, and nothing is there by half.
+
+#[path = "../support/dns.rs"]
+mod dns;
+#[path = "../support/server.rs"]
+mod server;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use server::Server;
+
+const WRITERS: usize = 16;
+const WRITES: usize = 1_000;
+
+/// What a writer knows of its owner: the last acknowledged number, and the one that was under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    acknowledged: usize,
+    asked: usize,
+}
+
+/// Writes numbered pairs of records for `owner`, one after the other, until the server is gone or all are written.
+async fn write(http: std::net::SocketAddr, token: String, owner: usize, known: Arc<Mutex<BTreeMap<usize, Known>>>) {
+    let client = reqwest::Client::new();
+    for number in 1..=WRITES / WRITERS {
+        known.lock().expect("no writer panicked").entry(owner).or_default().asked = number;
+        // Both records of a request carry the same number: one alone would be half a request.
+        let body = json!({"records": [
+            {"name": format!("left-{owner}.example.com."), "type": "TXT", "values": [number.to_string()]},
+            {"name": format!("right-{owner}.example.com."), "type": "TXT", "values": [number.to_string()]}]});
+        let url = format!("http://{http}/v1/owners/writer-{owner}/records");
+        match client.put(url).bearer_auth(&token).json(&body).send().await {
+            Ok(response) if response.status() == 200 => {
+                known.lock().expect("no writer panicked").entry(owner).or_default().acknowledged = number;
+            }
+            Ok(response) => panic!("{}", response.text().await.unwrap_or_default()),
+            Err(_gone) => return,
+        }
+    }
+}
+
+fn number(server: &Server, name: &str) -> usize {
+    let reply = server.ask(name, "TXT");
+    reply.data().first().map_or(0, |text| text.trim_matches('"').parse().expect("a number"))
+}
+
+fn serial(server: &Server) -> u32 {
+    let soa = server.ask("example.com", "SOA");
+    soa.data()[0].split(' ').nth(2).expect("a serial").parse().expect("a number")
+}
+
+#[test]
+fn kill_9_during_concurrent_writes_loses_no_acknowledged_write_and_leaves_no_half() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut server = Server::start(folder.path(), &[]);
+    assert_eq!(server.api("PUT", "/v1/zones/example.com.", Some(json!({}))).0, 201);
+    let mut last = BTreeMap::new();
+    for round in 0..5_u64 {
+        let before = serial(&server);
+        let known = Arc::new(Mutex::new(BTreeMap::new()));
+        let (http, token) = (server.http, server.token());
+        let writers = {
+            let known = known.clone();
+            std::thread::spawn(move || {
+                server::run(async move {
+                    let mut tasks = tokio::task::JoinSet::new();
+                    for owner in 0..WRITERS {
+                        tasks.spawn(write(http, token.clone(), owner, known.clone()));
+                    }
+                    while let Some(ended) = tasks.join_next().await {
+                        ended.expect("a writer");
+                    }
+                });
+            })
+        };
+        // Killed at another moment each round: after so many acknowledged writes.
+        let enough = 20 + 150 * round as usize;
+        loop {
+            let sum: usize = known.lock().expect("no writer panicked").values().map(|one: &Known| one.acknowledged).sum();
+            if sum >= enough || writers.is_finished() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        server.kill();
+        writers.join().expect("the writers");
+        server = Server::start(folder.path(), &[]);
+        for (owner, known) in known.lock().expect("no writer panicked").iter() {
+            let left = number(&server, &format!("left-{owner}.example.com"));
+            let right = number(&server, &format!("right-{owner}.example.com"));
+            assert_eq!(left, right, "half a request of writer {owner} in round {round}");
+            let possible = known.acknowledged..=known.asked;
+            // A writer whose first write was not acknowledged has what the round before left.
+            let kept = known.acknowledged == 0 && last.get(owner) == Some(&left);
+            assert!(possible.contains(&left) || kept, "writer {owner}: {left}, known {known:?}");
+            last.insert(*owner, left);
+        }
+        assert!(serial(&server) >= before, "the serial went back");
+    }
+}
