@@ -25,6 +25,7 @@ use asking::{Asker, FORMER, NOW, SECRET, name, query, rules, text};
 use tenured::answer::{AnyPolicy, Outcome, Patience, Rules, Transport};
 use tenured::wire::cookie::CookieSecrets;
 use tenured::zone::alias::{Family, FamilyAnswer, Moment};
+use tenured::zone::file::{NoInclude, read};
 use tenured::zone::snapshot::Snapshot;
 
 macro_rules! concepts {
@@ -352,4 +353,81 @@ fn alias_6_1_equal_addresses_and_ttl_make_the_message_of_a_static_rrset_octet_fo
             }
         }
     }
+}
+
+#[test]
+fn l23_a_cname_at_an_apex_is_refused_when_written() {
+    let text = "@ 60 SOA ns1 host 1 2 3 4 5\n@ 60 NS ns1\n@ 60 CNAME www\nns1 60 A 192.0.2.1\n";
+    let errors = read(text.as_bytes(), "zone", Some(&name("example.com.")), &mut NoInclude).expect_err("refused");
+    assert!(errors.iter().any(|error| error.text.contains("CNAME") && error.text.contains("ALIAS")), "{errors:?}");
+}
+
+#[test]
+fn l27_ns_or_dname_at_a_wildcard_is_a_warning_on_import() {
+    for record in ["*.a 60 NS ns1", "*.a 60 DNAME b"] {
+        let text = format!("@ 60 SOA ns1 host 1 2 3 4 5\n@ 60 NS ns1\nns1 60 A 192.0.2.1\n{record}\n");
+        let file = read(text.as_bytes(), "zone", Some(&name("example.com.")), &mut NoInclude).expect("loaded");
+        assert!(file.warnings.iter().any(|warning| warning.text.contains("wildcard")), "{record}: {:?}", file.warnings);
+    }
+}
+
+/// The groups of rules and how many each has.
+const GROUPS: [(char, usize); 18] = [
+    ('H', 26), ('E', 19), ('K', 9), ('R', 4), ('V', 1), ('Z', 7), ('A', 4), ('L', 28), ('T', 13), ('W', 5), ('G', 13),
+    ('X', 19), ('U', 15), ('F', 10), ('Q', 9), ('D', 7), ('C', 7), ('N', 14),
+];
+
+/// The rows of the table of rules: id, source cell, test cell.
+fn rows_of_rules(docs: &str) -> Vec<(&str, &str, &str)> {
+    let rows = docs.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id "));
+    rows.map(|row| {
+        // A bar inside a cell is written with a backslash.
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        (cells[0], cells[cells.len() - 2], cells[cells.len() - 1])
+    })
+    .collect()
+}
+
+#[test]
+fn the_table_of_rules_names_all_rules_and_tests_that_there_are() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = fs::read_to_string(root.join("docs/rfcs.md")).expect("the table of rules");
+    let rows = rows_of_rules(&docs);
+    let mut wrong = Vec::new();
+    let wanted = GROUPS.iter().flat_map(|(group, count)| (1..=*count).map(move |number| format!("{group}{number}")));
+    for id in wanted.filter(|id| rows.iter().filter(|row| row.0 == id).count() != 1) {
+        wrong.push(format!("{id} does not stand once"));
+    }
+    let cases = ids_of_cases();
+    for (id, sources, tests) in &rows {
+        for source in sources.split(", ").map(|source| source.trim_matches('`')).filter(|source| *source != "–") {
+            if !root.join(source).is_file() {
+                wrong.push(format!("{id}: no source {source}"));
+            }
+        }
+        let listed: BTreeSet<String> = tests
+            .split(", ")
+            .filter_map(|test| test.trim_matches('`').strip_prefix("answers/").map(|file| format!("{file}.golden")))
+            .collect();
+        let have = cases.get(*id).cloned().unwrap_or_default();
+        if listed != have {
+            wrong.push(format!("{id}: the table names {listed:?}, cases stand in {have:?}"));
+        }
+        let mut functions = 0;
+        for (file, function) in tests.split(", ").filter_map(|test| test.split_once("` `")) {
+            let (file, function) = (file.trim_matches('`'), function.trim_matches('`'));
+            functions += 1;
+            let text = fs::read_to_string(root.join("tests").join(file)).unwrap_or_default();
+            if !text.contains(&format!("fn {function}(")) {
+                wrong.push(format!("{id}: no {function} in {file}"));
+            }
+        }
+        if listed.is_empty() && functions == 0 && !tests.contains("**") {
+            wrong.push(format!("{id} has no test"));
+        }
+    }
+    for id in cases.keys().filter(|id| !rows.iter().any(|row| row.0 == id.as_str())) {
+        wrong.push(format!("{id} is in a case and not in the table"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

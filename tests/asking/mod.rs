@@ -4,9 +4,14 @@
 // Each test file is a crate of its own and uses its own part of this.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod generate;
 pub mod hosted;
+pub mod judge;
+pub mod model;
 pub mod query;
 pub mod reply;
+pub mod sample;
+pub mod sound;
 pub mod text;
 
 use std::net::{IpAddr, Ipv4Addr};
