@@ -22,6 +22,7 @@ pub mod store;
 
 // Edges: thin.
 pub mod api;
+pub mod cli;
 pub mod net;
 
 // Wiring.

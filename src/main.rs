@@ -1,3 +1,5 @@
-//! The binary: hands over to the command line.
+//! The program `tenured`: hands over to the command line.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    tenured::cli::main()
+}

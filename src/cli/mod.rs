@@ -1,0 +1,143 @@
+//! The command line: `serve` is the server, all else is a client of the API or works on files (operations.md section 1).
+//! Data goes to stdout, messages to stderr; exit codes are those of [`failure::Failure`].
+
+mod alias;
+mod apply;
+mod client;
+mod failure;
+mod history;
+mod include;
+mod output;
+mod owner;
+mod record;
+mod report;
+mod status;
+mod token;
+mod zone;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{Config, PlaceFlags, ServeFlags};
+use client::{Client, ClientFlags};
+use failure::Failure;
+use output::Format;
+
+/// An authoritative DNS server in which every record has an owner.
+#[derive(Debug, Parser)]
+#[command(name = "tenured", version, max_term_width = 100, propagate_version = false)]
+struct Arguments {
+    #[command(flatten)]
+    place: PlaceFlags,
+    #[command(flatten)]
+    client: ClientFlags,
+    /// Form of the output
+    #[arg(short = 'o', long = "output", global = true, value_enum, default_value_t, value_name = "FORM")]
+    format: Format,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server
+    Serve(ServeFlags),
+    /// Zones: list, create, show, delete, import, export, check
+    #[command(subcommand)]
+    Zone(zone::Command),
+    /// Records: list, set, delete
+    #[command(subcommand)]
+    Record(record::Command),
+    /// Make the records of a file the full set of an owner
+    Apply(apply::Flags),
+    /// Owners: list, show, tree, delete
+    #[command(subcommand)]
+    Owner(owner::Command),
+    /// ALIAS records and the state of their targets: list, show
+    #[command(subcommand)]
+    Alias(alias::Command),
+    /// API tokens: create, list, delete
+    #[command(subcommand)]
+    Token(token::Command),
+    /// What changed, when and by whom
+    History(history::Flags),
+    /// Whether the server is ready, and what is wrong with it
+    Health,
+    /// The version of this program, and of the server if one answers
+    Version,
+}
+
+/// Runs the program with the arguments and the environment of the process.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no errors: clap prints those to stdout and says 0.
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.print();
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { place, client, format, command } = arguments;
+    let environment = || {
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    };
+    if let Command::Serve(flags) = command {
+        let config = Config::load(&place, &flags, environment()).map_err(|error| Failure::Usage(error.to_string()))?;
+        return crate::app::serve(config).map_err(Failure::failed);
+    }
+    if let Command::Zone(zone::Command::Check(flags)) = &command {
+        return zone::check(flags, format);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("the program could not start: {error}")))?;
+    runtime.block_on(async move {
+        let client = Client::new(&client, &place, environment())?;
+        match command {
+            Command::Serve(_) => Ok(()),
+            Command::Zone(command) => zone::run(command, &client, format).await,
+            Command::Record(command) => record::run(command, &client, format).await,
+            Command::Apply(flags) => apply::run(flags, &client, format).await,
+            Command::Owner(command) => owner::run(command, &client, format).await,
+            Command::Alias(command) => alias::run(command, &client, format).await,
+            Command::Token(command) => token::run(command, &client, format).await,
+            Command::History(flags) => history::run(flags, &client, format).await,
+            Command::Health => status::health(&client).await,
+            Command::Version => status::version(&client, format).await,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn addresses_of_serve_are_read_or_refused() {
+        let read = |arguments: &[&str]| Arguments::try_parse_from([&["tenured", "serve"], arguments].concat());
+        let read_well = read(&["--dns", "192.0.2.1:53", "--dns", "[2001:db8::1]:53", "--upstream", "192.0.2.53"]);
+        let Ok(Arguments { command: Command::Serve(flags), .. }) = read_well else { panic!("no flags") };
+        assert_eq!((flags.dns.len(), flags.upstreams[0].port()), (2, 53));
+        assert!(read(&["--http", "nowhere"]).is_err());
+        assert!(read(&["--udp-threads", "0"]).is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! `tenured record …`.
+
+use clap::{Args, Subcommand};
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+use super::client::{Body, Client, path};
+use super::failure::Failure;
+use super::output::{self, Format};
+use super::report;
+use crate::api::documents::{List, RecordDocument, ReportDocument, TokenDocument, ZoneDocument};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// List records with their owners
+    List(ListFlags),
+    /// Make these values the record set of a name and type
+    Set(SetFlags),
+    /// Delete a record set
+    Delete(DeleteFlags),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ListFlags {
+    /// Only of this zone
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
+    /// Only at this name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Only of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    rtype: Option<String>,
+    /// Only of this owner
+    #[arg(long, value_name = "ID")]
+    owner: Option<String>,
+    /// Only in this state
+    #[arg(long, value_name = "STATE", value_parser = ["held", "queued", "quarantined"])]
+    state: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct SetFlags {
+    /// The name
+    name: String,
+    /// The type, as A, CNAME, ALIAS or TYPE65280
+    #[arg(value_name = "TYPE")]
+    rtype: String,
+    /// The values in the form of zone files, absolute names with their final dot
+    #[arg(required = true, value_name = "VALUE", allow_hyphen_values = true)]
+    values: Vec<String>,
+    /// Whose record it is [default: that of the token; for admin the zone's]
+    #[arg(long, value_name = "ID")]
+    owner: Option<String>,
+    /// Seconds [default: the zone's]
+    #[arg(long, value_name = "SECONDS")]
+    ttl: Option<u32>,
+    /// Wait for the holder to let go, if there is another
+    #[arg(long, value_name = "WHAT", value_parser = ["reject", "queue"])]
+    on_conflict: Option<String>,
+    /// Show what would come of it, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DeleteFlags {
+    /// The name
+    name: String,
+    /// The type
+    #[arg(value_name = "TYPE")]
+    rtype: String,
+    /// Whose record it is [default: that of the token; for admin the zone's]
+    #[arg(long, value_name = "ID")]
+    owner: Option<String>,
+    /// Show what would go, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) async fn run(command: Command, client: &Client, format: Format) -> Result<(), Failure> {
+    match command {
+        Command::List(flags) => list(&flags, client, format).await,
+        Command::Set(flags) => set(flags, client, format).await,
+        Command::Delete(flags) => delete(flags, client, format).await,
+    }
+}
+
+async fn list(flags: &ListFlags, client: &Client, format: Format) -> Result<(), Failure> {
+    let filters = [
+        ("zone", &flags.zone),
+        ("name", &flags.name),
+        ("type", &flags.rtype),
+        ("owner", &flags.owner),
+        ("state", &flags.state),
+    ];
+    let query: Vec<(&str, &str)> =
+        filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
+    let list: List<RecordDocument> = client.get("/v1/records", &query).await?;
+    match format {
+        Format::Json => output::print_json(&list),
+        Format::Name => output::print_names(list.items.iter().map(|record| record.name.as_str())),
+        Format::Table => {
+            let nothing = "there are no such records";
+            output::print_table(&["NAME", "TTL", "TYPE", "VALUE", "OWNER", "STATE"], rows(&list.items), nothing)
+        }
+    }
+}
+
+/// One row a value, so that each can be found by a line search.
+fn rows(records: &[RecordDocument]) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for record in records {
+        for value in &record.values {
+            rows.push(vec![
+                record.name.clone(),
+                record.ttl.to_string(),
+                record.rtype.clone(),
+                value.clone(),
+                record.owner.clone(),
+                record.state.clone(),
+            ]);
+        }
+    }
+    rows
+}
+
+/// The owner of a write: the one given, the token's, or for admin that of the zone.
+async fn owner_for(given: Option<String>, name: &str, client: &Client) -> Result<String, Failure> {
+    if let Some(owner) = given {
+        return Ok(owner);
+    }
+    let token: TokenDocument = client.get(&path(&["v1", "tokens", client.token_id()?]), &[]).await?;
+    if let Some(owner) = token.owner {
+        return Ok(owner);
+    }
+    let zones: List<ZoneDocument> = client.get("/v1/zones", &[("match", name)]).await?;
+    match zones.items.into_iter().next() {
+        Some(zone) => Ok(zone.owner),
+        None => Err(Failure::Failed {
+            what: format!("{name} is in no zone of this server"),
+            advice: Some("make the zone first: tenured zone create NAME; to see all: tenured zone list".to_owned()),
+        }),
+    }
+}
+
+async fn set(flags: SetFlags, client: &Client, format: Format) -> Result<(), Failure> {
+    let owner = owner_for(flags.owner, &flags.name, client).await?;
+    let mut body = Map::new();
+    body.insert("values".to_owned(), json!(flags.values));
+    if let Some(seconds) = flags.ttl {
+        body.insert("ttl".to_owned(), json!(seconds));
+    }
+    let mut query: Vec<(&str, &str)> = Vec::new();
+    if flags.dry_run {
+        query.push(("dryRun", "true"));
+    }
+    if let Some(what) = &flags.on_conflict {
+        query.push(("onConflict", what));
+    }
+    let path = path(&["v1", "owners", &owner, "records", &flags.name, &flags.rtype]);
+    let (status, report): (_, ReportDocument) =
+        client.write(Method::PUT, &path, &query, Body::Json(Value::Object(body))).await?;
+    eprintln!("owner {owner}");
+    report::print(status, &report, format)
+}
+
+async fn delete(flags: DeleteFlags, client: &Client, format: Format) -> Result<(), Failure> {
+    let owner = owner_for(flags.owner, &flags.name, client).await?;
+    let query: &[(&str, &str)] = if flags.dry_run { &[("dryRun", "true")] } else { &[] };
+    let path = path(&["v1", "owners", &owner, "records", &flags.name, &flags.rtype]);
+    let (status, report): (_, ReportDocument) = client.write(Method::DELETE, &path, query, Body::Nothing).await?;
+    eprintln!("owner {owner}");
+    report::print(status, &report, format)
+}

@@ -1,0 +1,143 @@
+//! What came of a write, for people: a table of what changed, and in words what was refused and by whom.
+
+use reqwest::StatusCode;
+
+use super::failure::{Failure, advice, holder_text};
+use super::output::{self, Format};
+use crate::api::documents::{DeletedDocument, ItemDocument, ReportDocument, SummaryDocument};
+
+/// Most refused items that are explained one by one.
+const MAX_EXPLAINED: usize = 20;
+
+/// Prints the report of a write; a part that was refused is a failure.
+pub(super) fn print(status: StatusCode, report: &ReportDocument, format: Format) -> Result<(), Failure> {
+    let changed = || report.results.iter().filter(|item| item.outcome != "unchanged");
+    match format {
+        Format::Json => output::print_json(report)?,
+        Format::Name => output::print_names(changed().map(|item| item.name.as_str()))?,
+        Format::Table => {
+            let rows: Vec<Vec<String>> = changed().map(row).collect();
+            if !rows.is_empty() {
+                output::print(&output::table(&["NAME", "TYPE", "OUTCOME", "NOTE"], rows, None))?;
+            }
+        }
+    }
+    let refused: Vec<&ItemDocument> = report.results.iter().filter(|item| item.code.is_some()).collect();
+    for item in refused.iter().take(MAX_EXPLAINED) {
+        eprint!("{}", refused_text(item));
+    }
+    if refused.len() > MAX_EXPLAINED {
+        eprintln!("… and {} more: -o json shows all", refused.len() - MAX_EXPLAINED);
+    }
+    for warning in &report.warnings {
+        eprintln!("warning: {} {}: {}", warning.name, warning.rtype, warning.detail);
+    }
+    eprintln!("{}", sentence(report));
+    if status == StatusCode::MULTI_STATUS { Err(Failure::Partly) } else { Ok(()) }
+}
+
+fn row(item: &ItemDocument) -> Vec<String> {
+    let note = match (&item.promoted, &item.holder, &item.code) {
+        (Some(promoted), _, _) => format!("now served: that of {}", promoted.owner),
+        (None, Some(holder), _) => format!("held by {}", holder.owner),
+        (None, None, Some(code)) => code.clone(),
+        (None, None, None) => String::new(),
+    };
+    vec![item.name.clone(), item.rtype.clone(), item.outcome.clone(), note]
+}
+
+/// A refused item in words.
+pub(super) fn refused_text(item: &ItemDocument) -> String {
+    let detail = item.detail.as_deref().unwrap_or_default();
+    let mut out = format!("{}: {} {}: {detail}\n", item.outcome, item.name, item.rtype);
+    if let Some(holder) = &item.holder {
+        out.push_str(&format!("  {}\n", holder_text(holder)));
+    }
+    if let Some(advice) = advice(item.code.as_deref().unwrap_or_default(), item.holder.as_ref()) {
+        out.push_str(&format!("  {advice}\n"));
+    }
+    out
+}
+
+fn counts(summary: &SummaryDocument) -> String {
+    let parts = [
+        (summary.created, "created"),
+        (summary.updated, "updated"),
+        (summary.deleted, "deleted"),
+        (summary.unchanged, "unchanged"),
+        (summary.queued, "queued"),
+        (summary.conflict, "in conflict"),
+        (summary.invalid, "invalid"),
+        (summary.held, "held back"),
+    ];
+    let told: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    if told.is_empty() { "nothing to do".to_owned() } else { told.join(", ") }
+}
+
+/// The report in one line.
+fn sentence(report: &ReportDocument) -> String {
+    let mut out = counts(&report.summary);
+    if report.dry_run {
+        return format!("dry run, nothing was done: {out}");
+    }
+    if !report.serials.is_empty() && report.serials.len() <= 3 {
+        let serials: Vec<String> =
+            report.serials.iter().map(|(zone, serial)| format!("{zone} is at serial {serial}")).collect();
+        out.push_str(&format!("; {}", serials.join(", ")));
+    }
+    out.push_str(&format!(" (revision {})", report.revision));
+    out
+}
+
+/// Prints what a deletion took.
+pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Json => output::print_json(deleted)?,
+        Format::Name => output::print_names(deleted.owners_deleted.iter().map(String::as_str))?,
+        Format::Table => {
+            let rows: Vec<Vec<String>> = deleted
+                .records
+                .iter()
+                .map(|item| {
+                    let note =
+                        item.promoted.as_ref().map(|promoted| format!("now served: that of {}", promoted.owner));
+                    let owner = item.owner.clone().unwrap_or_default();
+                    vec![item.name.clone(), item.rtype.clone(), item.outcome.clone(), owner, note.unwrap_or_default()]
+                })
+                .collect();
+            if !rows.is_empty() {
+                output::print(&output::table(&["NAME", "TYPE", "OUTCOME", "OWNER", "NOTE"], rows, None))?;
+            }
+        }
+    }
+    let (owners, records) = (deleted.owners_deleted.len(), deleted.records.len());
+    let dry = if deleted.dry_run { "dry run, nothing was done: " } else { "" };
+    let owners = match owners {
+        0 => String::new(),
+        1 => "1 owner and ".to_owned(),
+        more => format!("{more} owners and "),
+    };
+    let records = if records == 1 { "1 record set".to_owned() } else { format!("{records} record sets") };
+    eprintln!("{dry}{what}: {owners}{records} deleted (revision {})", deleted.revision);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_report_tells_what_there_is_to_tell() {
+        let mut report = ReportDocument { revision: 12, ..ReportDocument::default() };
+        assert_eq!(sentence(&report), "nothing to do (revision 12)");
+        report.summary = SummaryDocument { created: 2, unchanged: 1, conflict: 1, ..SummaryDocument::default() };
+        report.serials.insert("example.com.".to_owned(), 2026113001);
+        assert_eq!(
+            sentence(&report),
+            "2 created, 1 unchanged, 1 in conflict; example.com. is at serial 2026113001 (revision 12)"
+        );
+        report.dry_run = true;
+        assert_eq!(sentence(&report), "dry run, nothing was done: 2 created, 1 unchanged, 1 in conflict");
+    }
+}

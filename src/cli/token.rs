@@ -1,0 +1,122 @@
+//! `tenured token …`.
+
+use clap::{Args, Subcommand};
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+use super::client::{Body, Client, path};
+use super::failure::Failure;
+use super::output::{self, Format};
+use crate::api::documents::{DeletedDocument, List, TokenDocument};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make a token; its text is shown once
+    Create(CreateFlags),
+    /// List tokens
+    List,
+    /// Delete a token: it is refused from then on
+    Delete {
+        /// Its id
+        id: String,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CreateFlags {
+    /// A name for people
+    name: String,
+    /// What it may do
+    #[arg(long, value_name = "ROLE", default_value = "owner", value_parser = ["admin", "owner", "read"])]
+    role: String,
+    /// Of role owner: the owner that it may write for, with all below it
+    #[arg(long, value_name = "ID")]
+    owner: Option<String>,
+    /// Limit to zones, as *.example.com; may repeat
+    #[arg(long = "zone", value_name = "GLOB")]
+    zones: Vec<String>,
+    /// Limit to a name and all below it, with a dot in front to what is below; may repeat
+    #[arg(long = "name-limit", value_name = "NAME")]
+    names: Vec<String>,
+    /// Limit to types; may repeat
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+    /// When it ends, as 2030-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    expires: Option<String>,
+}
+
+pub(super) async fn run(command: Command, client: &Client, format: Format) -> Result<(), Failure> {
+    match command {
+        Command::Create(flags) => create(flags, client, format).await,
+        Command::List => list(&client.get("/v1/tokens", &[]).await?, format),
+        Command::Delete { id } => {
+            let path = path(&["v1", "tokens", &id]);
+            let (_, deleted): (_, DeletedDocument) = client.write(Method::DELETE, &path, &[], Body::Nothing).await?;
+            match format {
+                Format::Json => output::print_json(&deleted)?,
+                Format::Table | Format::Name => {}
+            }
+            eprintln!("token {id} deleted");
+            Ok(())
+        }
+    }
+}
+
+async fn create(flags: CreateFlags, client: &Client, format: Format) -> Result<(), Failure> {
+    if flags.role == "owner" && flags.owner.is_none() {
+        let what = "a token of role owner needs --owner ID; or give --role admin or --role read";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    let mut body = Map::from_iter([("name".to_owned(), json!(flags.name)), ("role".to_owned(), json!(flags.role))]);
+    for (key, value) in [("owner", flags.owner), ("expiresAt", flags.expires)] {
+        body.extend(value.map(|value| (key.to_owned(), Value::String(value))));
+    }
+    for (key, values) in [("zones", flags.zones), ("names", flags.names), ("types", flags.types)] {
+        if !values.is_empty() {
+            body.insert(key.to_owned(), json!(values));
+        }
+    }
+    let (_, token): (_, TokenDocument) =
+        client.write(Method::POST, "/v1/tokens", &[], Body::Json(Value::Object(body))).await?;
+    let text = token.token.clone().unwrap_or_default();
+    match format {
+        Format::Json => output::print_json(&token)?,
+        Format::Name | Format::Table => output::print(&format!("{text}\n"))?,
+    }
+    eprintln!("token {} for {} made; its text is shown this once", token.id, rights(&token));
+    Ok(())
+}
+
+fn rights(token: &TokenDocument) -> String {
+    match &token.owner {
+        Some(owner) => format!("{} {owner}", token.role),
+        None => token.role.clone(),
+    }
+}
+
+fn list(list: &List<TokenDocument>, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Json => output::print_json(list),
+        Format::Name => output::print_names(list.items.iter().map(|token| token.id.as_str())),
+        Format::Table => {
+            let rows = list.items.iter().map(|token| {
+                let limits: Vec<&str> =
+                    [&token.zones, &token.names, &token.types].into_iter().flatten().map(String::as_str).collect();
+                vec![
+                    token.id.clone(),
+                    token.name.clone(),
+                    rights(token),
+                    limits.join(" "),
+                    token.created_at.clone().unwrap_or_default(),
+                    token.expires_at.clone().unwrap_or_else(|| "never".to_owned()),
+                ]
+            });
+            output::print_table(
+                &["ID", "NAME", "ROLE", "LIMITS", "CREATED", "EXPIRES"],
+                rows.collect(),
+                "there are no tokens",
+            )
+        }
+    }
+}
