@@ -35,7 +35,7 @@ const IMPURE: &[&str] = &[
 /// Libraries and the only places that may name them.
 const OWNED: &[(&str, &[&str])] = &[
     ("sqlx", &["src/store/"]),
-    ("axum", &["src/api/", "src/app.rs"]),
+    ("axum", &["src/api/", "src/app/"]),
     ("hickory_resolver", &["src/alias/resolver.rs", "src/alias/resolver/"]),
     ("clap", &["src/cli/", "src/config.rs", "src/config/"]),
     ("libc", &["src/net/batch.rs"]),
@@ -206,7 +206,8 @@ fn files_have_a_head_a_size_and_a_name() {
         if !text.starts_with("//!") {
             wrong.push(format!("{shown}: does not open with what it knows"));
         }
-        if text.contains("#[ignore") {
+        // Written in two parts, so that this file does not find itself.
+        if text.contains(&format!("#[{}", "ignore")) {
             wrong.push(format!("{shown}: has an ignored test"));
         }
         for part in shown.split(['/', '.']).filter(|part| NO_NAMES.contains(part)) {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::{Id, JoinHandle, JoinSet};
+use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 
 use super::addresses::Internal;
 use super::engine::{Action, Engine, Event, Settings};
 use super::handle::{AliasHandle, Request, TargetView};
-use super::lookup::{Failure, Lookup, Outcome, Report, Upstream};
+use super::lookup::{Answer, Failure, Lookup, Outcome, Report};
 use super::references::References;
 use super::resolver::Resolve;
 use crate::clock::Clock;
@@ -41,7 +41,8 @@ pub struct Setup {
     pub seed: u64,
 }
 
-/// Starts the actor. Batches go to `batches`, whose receiver is the controller's; when that is gone the actor ends.
+/// Starts the actor on the current runtime. Batches go to `batches`, on their way to the controller. The actor ends when
+/// all handles are gone, when the receiver of `batches` is, or when the sender of the revisions is.
 pub fn spawn(
     resolver: impl Resolve,
     setup: Setup,
@@ -78,7 +79,7 @@ struct Actor<R> {
     /// The Snapshot that the references are of.
     seen: Arc<Snapshot>,
     walked: Option<Moment>,
-    lookups: JoinSet<(Option<Upstream>, Outcome)>,
+    lookups: JoinSet<Answer>,
     /// The lookups in flight, by task.
     running: HashMap<Id, Lookup>,
     hints: mpsc::Receiver<TargetKey>,
@@ -137,7 +138,10 @@ impl<R: Resolve> Actor<R> {
                     self.engine.step(Event::Hint(target), now);
                 }
             }
-            Some(request) = self.requests.recv() => self.answer(request),
+            request = self.requests.recv() => match request {
+                Some(request) => self.answer(request),
+                None => return Next::End,
+            },
             () = sleep => {}
         }
         Next::Go
@@ -152,7 +156,10 @@ impl<R: Resolve> Actor<R> {
                     room.send(batch);
                     return Next::Go;
                 }
-                Some(request) = self.requests.recv() => self.answer(request),
+                request = self.requests.recv() => match request {
+                    Some(request) => self.answer(request),
+                    None => return Next::End,
+                },
             }
         }
     }
@@ -199,16 +206,16 @@ impl<R: Resolve> Actor<R> {
         self.running.insert(task.id(), lookup);
     }
 
-    fn done(&mut self, done: Result<(Id, (Option<Upstream>, Outcome)), tokio::task::JoinError>) {
-        let (id, (upstream, outcome)) = match done {
+    fn done(&mut self, done: Result<(Id, Answer), JoinError>) {
+        let (id, answer) = match done {
             Ok(done) => done,
             Err(error) => {
                 tracing::error!(%error, "a lookup of an ALIAS target broke off");
-                (error.id(), (None, Outcome::Failed(Failure::ServFail)))
+                (error.id(), Answer::direct(None, Outcome::Failed(Failure::ServFail)))
             }
         };
         let Some(Lookup { target, family, ticket, .. }) = self.running.remove(&id) else { return };
-        let report = Report { target, family, ticket, upstream, outcome };
+        let report = Report { target, family, ticket, answer };
         self.engine.step(Event::Done(report), self.setup.clock.now());
     }
 

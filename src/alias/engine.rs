@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::addresses::Internal;
-use super::lookup::{Failure, Lookup, Outcome, Report, Upstream};
+use super::lookup::{Answer, Failure, Lookup, Outcome, Report, Upstream};
 use super::probe::{Again, Due, LastError, Next, Other, Probe, Sibling, Terms};
+use crate::wire::name::Name;
 use crate::zone::alias::{AliasBatch, AliasEntry, AliasState, Family, FamilyAnswer, Moment, TargetKey};
 
 /// Most lookups in flight (alias.md section 3.6).
@@ -79,6 +80,8 @@ pub struct TargetStatus {
     pub entry: Arc<AliasEntry>,
     /// How many ALIAS records lead to it.
     pub records: u32,
+    /// The names that CNAMEs led to from the target in the last answer, that of A if it had any.
+    pub chain: Vec<Name>,
     /// The lookups of A.
     pub a: ProbeStatus,
     /// The lookups of AAAA.
@@ -299,14 +302,14 @@ impl Engine {
 
     fn done(&mut self, report: Report, now: Moment) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        let Report { target, family, ticket, upstream, outcome } = report;
+        let Report { target, family, ticket, answer } = report;
         let Some(&slot) = self.index.get(&target) else { return };
         // A target that was forgotten and came back has another lookup in flight.
         if self.slot(slot).probes[at(family)].flight != Some(ticket) {
             return;
         }
         self.slot_mut(slot).probes[at(family)].flight = None;
-        self.hear(slot, family, (upstream, outcome), now);
+        self.hear(slot, family, answer, now);
         let terms = self.slot(slot).sibling(family);
         let other = family.other();
         let next = self.slot_mut(slot).change(other, |probe, answer| probe.other_settled(answer, terms, now));
@@ -315,7 +318,7 @@ impl Engine {
         }
     }
 
-    fn hear(&mut self, slot: u32, family: Family, heard: (Option<Upstream>, Outcome), now: Moment) {
+    fn hear(&mut self, slot: u32, family: Family, heard: Answer, now: Moment) {
         let terms = Terms { upstreams: self.settings.upstreams, internal: self.settings.internal };
         let sibling = self.slot(slot).sibling(family.other());
         let was_pending = self.slot(slot).entry.family(family).state == AliasState::Pending;
@@ -329,7 +332,7 @@ impl Engine {
     /// Without upstreams every target ends here, and is not asked again.
     fn no_resolver(&mut self, slot: u32, family: Family, now: Moment) {
         self.slot_mut(slot).probes[at(family)].due = None;
-        self.hear(slot, family, (None, Outcome::Failed(Failure::NoResolver)), now);
+        self.hear(slot, family, Answer::direct(None, Outcome::Failed(Failure::NoResolver)), now);
         self.schedule(slot, family, None);
     }
 
@@ -531,9 +534,11 @@ impl Slot {
                 upstream: probe.upstream,
             }
         };
+        let chain = self.probes.iter().map(|one| &one.chain).find(|chain| !chain.is_empty());
         TargetStatus {
             entry: self.entry.clone(),
             records: self.records,
+            chain: chain.map_or_else(Vec::new, |chain| chain.to_vec()),
             a: probe(Family::A),
             aaaa: probe(Family::Aaaa),
         }

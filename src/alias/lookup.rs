@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::wire::name::Name;
 use crate::zone::alias::{AliasState, Family, TargetKey};
 
 /// An upstream by its place in the configured list, from 0.
@@ -30,7 +31,7 @@ pub struct Lookup {
     pub ticket: u64,
 }
 
-/// What came of a lookup.
+/// The end of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The name.
@@ -39,10 +40,26 @@ pub struct Report {
     pub family: Family,
     /// The lookup's number.
     pub ticket: u64,
+    /// What came of it.
+    pub answer: Answer,
+}
+
+/// What came of a lookup, and from whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
     /// Who answered, or failed last; none without upstreams.
     pub upstream: Option<Upstream>,
     /// What it said.
     pub outcome: Outcome,
+    /// The names that CNAMEs led to from the target, in order; at most [`crate::zone::alias::MAX_STEPS`].
+    pub chain: Vec<Name>,
+}
+
+impl Answer {
+    /// An answer without a chain.
+    pub fn direct(upstream: Option<Upstream>, outcome: Outcome) -> Answer {
+        Answer { upstream, outcome, chain: Vec::new() }
+    }
 }
 
 /// What an upstream said.

@@ -2,7 +2,8 @@
 //! (alias.md sections 4, 5 and 7). Pure.
 
 use super::addresses::{Admitted, Internal, admit};
-use super::lookup::{Ask, Failure, Outcome, Upstream};
+use super::lookup::{Answer, Ask, Failure, Outcome, Upstream};
+use crate::wire::name::Name;
 use crate::zone::alias::{AliasState, Family, FamilyAnswer, Moment};
 
 /// Bounds of the time for which addresses are held, in seconds (`ttlPolicy.minSeconds`, `maxSeconds`).
@@ -30,6 +31,8 @@ pub(super) struct Probe {
     pub(super) last_error: Option<LastError>,
     /// Who answered last.
     pub(super) upstream: Option<Upstream>,
+    /// Where CNAMEs led from the target in the last answer; a failure is none.
+    pub(super) chain: Box<[Name]>,
     /// When the last lookup began.
     pub(super) asked: Option<Moment>,
     /// The number of the lookup in flight.
@@ -134,12 +137,16 @@ impl Probe {
         &mut self,
         answer: &mut FamilyAnswer,
         (family, sibling): (Family, Sibling),
-        (upstream, outcome): (Option<Upstream>, Outcome),
+        heard: Answer,
         now: Moment,
         terms: Terms,
     ) -> Next {
+        let Answer { upstream, outcome, chain } = heard;
         answer.checked = Some(now);
         self.upstream = upstream;
+        if !matches!(outcome, Outcome::Failed(_)) {
+            self.chain = chain.into();
+        }
         match outcome {
             Outcome::Addresses { octets, ttl } => match admit(&octets, family, terms.internal) {
                 Admitted::Some(addresses) => {

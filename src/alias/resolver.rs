@@ -17,12 +17,14 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
+use hickory_resolver::proto::serialize::binary::BinEncodable;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use super::engine::MAX_IN_FLIGHT;
-use super::lookup::{Ask, Failure, Outcome, Upstream};
+use super::lookup::{Answer, Ask, Failure, Outcome, Upstream};
 use super::servers::{MAX_UPSTREAMS, Servers};
+use crate::wire::name::Name as WireName;
 use crate::zone::alias::{Family, MAX_STEPS, TargetKey};
 
 /// Longest wait for one server.
@@ -44,14 +46,13 @@ pub trait Resolve: Send + Sync + 'static {
         MAX_IN_FLIGHT
     }
 
-    /// Asks for a family of a target; gives back who answered, or failed last, and what came of it. It ends by itself
-    /// within seconds.
+    /// Asks for a family of a target. It ends by itself within seconds.
     fn lookup(
         &self,
         target: &TargetKey,
         family: Family,
         ask: Ask,
-    ) -> impl Future<Output = (Option<Upstream>, Outcome)> + Send;
+    ) -> impl Future<Output = Answer> + Send;
 }
 
 /// Why upstreams cannot be used.
@@ -120,15 +121,15 @@ impl Resolve for Upstreams {
         self.at_once
     }
 
-    async fn lookup(&self, target: &TargetKey, family: Family, ask: Ask) -> (Option<Upstream>, Outcome) {
+    async fn lookup(&self, target: &TargetKey, family: Family, ask: Ask) -> Answer {
         let Ok(name) = Name::from_labels(target.0.labels()) else {
-            return (None, Outcome::Failed(Failure::ServFail));
+            return Answer::direct(None, Outcome::Failed(Failure::ServFail));
         };
         let mut waiting: VecDeque<Upstream> = self.servers(|servers, now| servers.order(ask, now)).into();
-        let mut last = (None, Outcome::Failed(Failure::NoResolver));
+        let mut last = Answer::direct(None, Outcome::Failed(Failure::NoResolver));
         let deadline = Instant::now() + LOOKUP;
         // Dropping the set ends the tries that are still on their way.
-        let mut tries: JoinSet<(Upstream, Duration, Outcome)> = JoinSet::new();
+        let mut tries: JoinSet<(Upstream, Duration, (Outcome, Vec<WireName>))> = JoinSet::new();
         let mut running: Vec<(Upstream, Instant)> = Vec::new();
         let mut hedge = Instant::now();
         loop {
@@ -141,7 +142,7 @@ impl Resolve for Upstreams {
             tokio::select! {
                 biased;
                 Some(done) = tries.join_next() => {
-                    let Ok((upstream, took, outcome)) = done else { continue };
+                    let Ok((upstream, took, (outcome, chain))) = done else { continue };
                     running.retain(|(one, _)| *one != upstream);
                     match &outcome {
                         Outcome::Failed(Failure::Timeout) => {
@@ -166,17 +167,16 @@ impl Resolve for Upstreams {
                                     servers.overtaken(*overtaken, since.elapsed());
                                 }
                             });
-                            return (Some(upstream), outcome);
+                            return Answer { upstream: Some(upstream), outcome, chain };
                         }
                     }
-                    last = (Some(upstream), outcome);
+                    last = Answer::direct(Some(upstream), outcome);
                     hedge = Instant::now();
                 }
                 () = sleep_until(deadline) => {
-                    return match last {
-                        (Some(_), Outcome::Failed(_)) => last,
-                        _ => (None, Outcome::Failed(Failure::Timeout)),
-                    };
+                    // Nobody has answered or failed so far: they are all slow.
+                    let late = Answer::direct(None, Outcome::Failed(Failure::Timeout));
+                    return if last.upstream.is_some() { last } else { late };
                 }
                 () = sleep_until(hedge), if !waiting.is_empty() => {
                     if let Some(upstream) = waiting.pop_front()
@@ -234,28 +234,31 @@ fn resolver(address: SocketAddr) -> Result<TokioResolver, NetError> {
 }
 
 /// Asks one server.
-async fn ask_one(resolver: &TokioResolver, name: Name, family: Family) -> Outcome {
+async fn ask_one(resolver: &TokioResolver, name: Name, family: Family) -> (Outcome, Vec<WireName>) {
     let rtype = match family {
         Family::A => RecordType::A,
         Family::Aaaa => RecordType::AAAA,
     };
     let mut chain = Chain::new(name);
-    match resolver.lookup(chain.end.clone(), rtype).await {
+    let outcome = match resolver.lookup(chain.end.clone(), rtype).await {
         Ok(lookup) => match chain.follow(lookup.answers(), rtype) {
-            End::Outcome(outcome) => return outcome,
-            End::Name => {}
+            End::Outcome(outcome) => outcome,
+            End::Name => step_by_step(resolver, &mut chain, rtype).await,
         },
         // A negative answer without SOA may be the end of a chain that was followed over several answers and given
         // up; what it is is asked step by step.
         Err(NetError::Dns(DnsError::NoRecordsFound(none)))
-            if none.response_code == ResponseCode::NoError && none.soa.is_none() => {}
-        Err(error) => return negative(&error),
-    }
-    step_by_step(resolver, chain, rtype).await
+            if none.response_code == ResponseCode::NoError && none.soa.is_none() =>
+        {
+            step_by_step(resolver, &mut chain, rtype).await
+        }
+        Err(error) => negative(&error),
+    };
+    (outcome, chain.names())
 }
 
 /// Follows a chain by asking for the CNAME of each name in it, and then for the addresses of the last.
-async fn step_by_step(resolver: &TokioResolver, mut chain: Chain, rtype: RecordType) -> Outcome {
+async fn step_by_step(resolver: &TokioResolver, chain: &mut Chain, rtype: RecordType) -> Outcome {
     let mut asked = false;
     loop {
         match resolver.lookup(chain.end.clone(), RecordType::CNAME).await {
@@ -303,6 +306,11 @@ enum End {
 impl Chain {
     fn new(name: Name) -> Chain {
         Chain { met: vec![name.clone()], end: name, ttl: u32::MAX }
+    }
+
+    /// The names behind the target.
+    fn names(&self) -> Vec<WireName> {
+        self.met[1..].iter().filter_map(|name| name.to_bytes().ok().and_then(|wire| WireName::from_wire(&wire).ok())).collect()
     }
 
     /// Goes on along the records of an answer section, whatever their order; records beside the chain do not count.
@@ -411,7 +419,7 @@ impl<R: Resolve> Resolve for Arc<R> {
         target: &TargetKey,
         family: Family,
         ask: Ask,
-    ) -> impl Future<Output = (Option<Upstream>, Outcome)> + Send {
+    ) -> impl Future<Output = Answer> + Send {
         R::lookup(self, target, family, ask)
     }
 }

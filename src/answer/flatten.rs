@@ -1,11 +1,12 @@
 //! The addresses of an ALIAS at the time of a query: from hosted zones, or from what is known of its target upstream.
 
+use super::Patience;
 use super::sections::Answer;
 use crate::wire::codes::{ExtendedError, Rtype};
 use crate::wire::name::Name;
 use crate::zone::alias::{AliasRef, Family, TargetKey};
 use crate::zone::node::{Node, RRsetRef};
-use crate::zone::served::{Policy, Served, served};
+use crate::zone::served::{NOT_READY, Policy, Served, deferral_expired, served};
 use crate::zone::walk::{WalkEnd, walk};
 
 /// Longest TTL of the SOA in an answer without addresses (alias.md section 5).
@@ -52,7 +53,7 @@ pub(super) enum Flattened<'a> {
     NoData { soa_cap: u32, error: Option<Reason> },
     /// SERVFAIL.
     ServFail { error: Reason },
-    /// The target was never resolved.
+    /// The target was never resolved, and the query can wait for it.
     Pending(TargetKey),
 }
 
@@ -75,10 +76,18 @@ impl<'a> Answer<'a, '_> {
             WalkEnd::ChainTooLong => dead("ChainTooLong"),
             WalkEnd::External { ttl } => {
                 let Some(entry) = snapshot.alias.get(scratch.hash(scratch.labels()), scratch.wire()) else {
-                    return Flattened::Pending(key(scratch.wire()));
+                    return match self.request.patience {
+                        Patience::Wait => Flattened::Pending(key(scratch.wire())),
+                        Patience::Ended => Flattened::ServFail { error: NOT_READY },
+                    };
                 };
                 let (own, other) = (entry.family(family), entry.family(family.other()));
-                match served(own, other, record.ttl.min(ttl), self.request.now, &Policy::default()) {
+                let (now, policy) = (self.request.now, Policy::default());
+                let mut known = served(own, other, record.ttl.min(ttl), now, &policy);
+                if known == Served::Pending && self.request.patience == Patience::Ended {
+                    known = deferral_expired(other, now, &policy);
+                }
+                match known {
                     Served::Addresses { octets, ttl, stale } => Flattened::Addresses {
                         addresses: Addresses::Resolved(octets),
                         ttl,

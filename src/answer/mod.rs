@@ -26,6 +26,8 @@ pub const MAX_UDP_QUERY: usize = 4_096;
 pub const MAX_MESSAGE: usize = 65_535;
 /// Most octets of a UDP response to a client without EDNS (RFC 1035 section 4.2.1).
 const PLAIN_UDP: usize = 512;
+/// Most octets of a UDP response to a client without a good cookie (answers.md A4).
+const UNPROVEN_UDP: u16 = 1_232;
 
 /// What ANY over UDP is answered with (RFC 8482).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,8 +188,8 @@ pub fn respond(
         Some(question) => scratch.name.load(snapshot.key(), question.name).then_some(&scratch.name),
         None => None,
     };
-    let mut writer = Writer::new(out, &query, limit(rules, request.transport, &query), name);
     let mut reply_options = opt::ReplyOptions::of(rules, request, &query);
+    let mut writer = Writer::new(out, &query, limit(rules, request.transport, &query, &reply_options), name);
     writer.reserve(reply_options.octets());
     let verdict = match judge(rules, snapshot, scratch, request, &query, &reply_options, &mut writer) {
         Ok(verdict) => verdict,
@@ -206,12 +208,15 @@ pub fn respond(
     Outcome::Reply { length: writer.finish(), rcode: verdict.rcode }
 }
 
-/// Most octets of the reply.
+/// Most octets of the reply. A client that has not shown where it is gets no large ones (answers.md A4).
 #[inline]
-fn limit(rules: &Rules, transport: Transport, query: &Query<'_>) -> usize {
+fn limit(rules: &Rules, transport: Transport, query: &Query<'_>, options: &opt::ReplyOptions<'_>) -> usize {
     match (transport, &query.edns) {
         (Transport::Tcp, _) => MAX_MESSAGE,
-        (Transport::Udp, Some(edns)) => usize::from(edns.size.min(rules.edns_size)),
+        (Transport::Udp, Some(edns)) => {
+            let ours = if options.has_good_cookie() { rules.edns_size } else { rules.edns_size.min(UNPROVEN_UDP) };
+            usize::from(edns.size.min(ours))
+        }
         (Transport::Udp, None) => PLAIN_UDP,
     }
 }
@@ -240,10 +245,11 @@ fn judge(
         Opcode::Query => {}
         Opcode::Notify | Opcode::Update => return Ok(Verdict::code(Rcode::REFUSED)),
     }
+    // Who asks for a cookie alone has none yet (RFC 7873 section 5.4).
+    let Some(question) = &query.question else { return Ok(Verdict::code(Rcode::NOERROR)) };
     if rules.enforce_cookies && options.wants_better_cookie() && request.transport == Transport::Udp {
         return Ok(Verdict::code(Rcode::BADCOOKIE));
     }
-    let Some(question) = &query.question else { return Ok(Verdict::code(Rcode::NOERROR)) };
     if question.class == class::CH {
         return Ok(identity::answer(rules, question, &scratch.name, writer));
     }

@@ -61,6 +61,12 @@ impl<'a> ReplyOptions<'a> {
         ReplyOptions { opt: Some(opt) }
     }
 
+    /// Whether the query came with a server cookie of ours.
+    #[inline]
+    pub(super) fn has_good_cookie(&self) -> bool {
+        self.opt.is_some_and(|opt| opt.cookie_is_good)
+    }
+
     /// Whether there is a cookie option, and its server cookie is not good.
     pub(super) fn wants_better_cookie(&self) -> bool {
         self.opt.is_some_and(|opt| opt.cookie.is_some() && !opt.cookie_is_good)

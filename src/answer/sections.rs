@@ -2,7 +2,7 @@
 
 use super::additional::Additional;
 use super::flatten::Flattened;
-use super::{AnyPolicy, Patience, Request, Rules, Scratch, Transport, Verdict};
+use super::{AnyPolicy, Request, Rules, Scratch, Transport, Verdict};
 use crate::wire::codes::{ExtendedError, Rcode, Rtype};
 use crate::wire::name::{MAX_NAME, wire_length};
 use crate::wire::query::Question;
@@ -155,10 +155,7 @@ impl<'a, 'b> Answer<'a, 'b> {
                 other @ (Step::Onward | Step::Pending(_)) => other,
             },
             Flattened::ServFail { error } => self.fail(error),
-            Flattened::Pending(target) => match self.request.patience {
-                Patience::Wait => Step::Pending(target),
-                Patience::Ended => self.fail((ExtendedError::NOT_READY, "alias target not resolved yet")),
-            },
+            Flattened::Pending(target) => Step::Pending(target),
         }
     }
 

@@ -130,15 +130,17 @@ fn read_sections<'a>(octets: &'a [u8], counts: [u16; 4], query: &mut Query<'a>) 
     if query.opcode == Opcode::Query && (answers > 0 || (authorities > 0 && !transfer) || additional > MAX_ADDITIONAL) {
         return Err(Rcode::FORMERR);
     }
-    for _ in 0..u32::from(answers) + u32::from(authorities) {
-        let record = read_record(octets, at).ok_or(Rcode::FORMERR)?;
-        if record.rtype == Rtype::OPT {
-            return Err(Rcode::FORMERR);
-        }
-        at = record.end;
-    }
     let mut opt = None;
     let mut tsig = None;
+    for _ in 0..u32::from(answers) + u32::from(authorities) {
+        let record = read_record(octets, at).ok_or(Rcode::FORMERR)?;
+        at = record.end;
+        match record.rtype {
+            Rtype::OPT => return Err(Rcode::FORMERR),
+            Rtype::TSIG => tsig = Some((record, false)),
+            _ => {}
+        }
+    }
     for index in 0..additional {
         let record = read_record(octets, at).ok_or(Rcode::FORMERR)?;
         at = record.end;

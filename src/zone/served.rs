@@ -166,7 +166,8 @@ const STALE: Extended = (ExtendedError::STALE_ANSWER, "");
 const NO_ANSWER: Extended = (ExtendedError::NO_REACHABLE_AUTHORITY, "alias target could not be resolved");
 const UNREACHABLE: Extended = (ExtendedError::NETWORK_ERROR, "alias target could not be resolved");
 const NO_RESOLVER: Extended = (ExtendedError::INVALID_DATA, "no resolver for alias targets");
-const NOT_READY: Extended = (ExtendedError::NOT_READY, "alias target is not resolved yet");
+/// For a query that waited for a target in vain.
+pub const NOT_READY: Extended = (ExtendedError::NOT_READY, "alias target is not resolved yet");
 const NO_TARGET: Extended = (ExtendedError::OTHER, "alias target does not exist");
 
 /// The last NOERROR answer, if it may still be served.

@@ -204,3 +204,12 @@ async fn the_actor_ends_with_the_controller() {
     task.await.expect("an end without a panic");
     assert_eq!(handle.status().await, Err(Ended));
 }
+
+#[tokio::test]
+async fn the_actor_ends_with_its_last_handle() {
+    let upstream = healthy().await;
+    let Controller { revisions: _revisions, mut batches, handle, task, .. } = Controller::start(&upstream);
+    drop(handle);
+    task.await.expect("an end without a panic");
+    assert_eq!(batches.recv().await, None);
+}

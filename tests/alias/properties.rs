@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use proptest::prelude::*;
 use tenured::alias::addresses::Internal;
 use tenured::alias::engine::{Action, Engine, Event, MAX_IN_FLIGHT, Settings};
-use tenured::alias::lookup::{Failure, Lookup, Outcome, Report, Upstream};
+use tenured::alias::lookup::{Answer, Failure, Lookup, Outcome, Report, Upstream};
 use tenured::wire::name::HashKey;
 use tenured::zone::alias::{AliasState, AliasTable, Family, Moment, TargetKey};
 
@@ -100,7 +100,7 @@ impl World {
             }
             (outcome, _) => outcome,
         };
-        self.step(Event::Done(Report { target, family, ticket, upstream: Some(upstream), outcome }));
+        self.step(Event::Done(Report { target, family, ticket, answer: Answer::direct(Some(upstream), outcome) }));
     }
 
     fn happen(&mut self, what: Happens) {

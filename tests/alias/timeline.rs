@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenured::alias::addresses::Internal;
 use tenured::alias::engine::{Action, Engine, Event, MAX_IN_FLIGHT, Settings};
-use tenured::alias::lookup::{Ask, Failure, Lookup, Outcome, Report, Upstream};
+use tenured::alias::lookup::{Answer, Ask, Failure, Lookup, Outcome, Report, Upstream};
 use tenured::wire::name::{HashKey, Name};
 use tenured::zone::alias::{AliasEntry, AliasState, AliasTable, Family, FamilyAnswer, Moment, TargetKey};
 use tenured::zone::served::{Policy, Served, served};
@@ -83,8 +83,7 @@ impl Timeline {
                     target: lookup.target,
                     family: lookup.family,
                     ticket: lookup.ticket,
-                    upstream: Some(upstream),
-                    outcome,
+                    answer: Answer::direct(Some(upstream), outcome),
                 }),
                 self.now,
             );

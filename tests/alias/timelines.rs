@@ -1,7 +1,7 @@
 //! What is asked, known and served as time passes.
 
 use tenured::alias::engine::{Action, Engine, Event, MAX_IN_FLIGHT, Settings};
-use tenured::alias::lookup::{Failure, Outcome, Report};
+use tenured::alias::lookup::{Answer, Failure, Outcome, Report};
 use tenured::wire::codes::ExtendedError;
 use tenured::zone::alias::{AliasState, Family, Moment, RecordState};
 use tenured::zone::served::Served;
@@ -364,8 +364,7 @@ fn lookups_in_flight_are_bounded_and_new_targets_go_first() {
         target: first.target.clone(),
         family: first.family,
         ticket: first.ticket,
-        upstream: None,
-        outcome: address(5),
+        answer: Answer::direct(None, address(5)),
     };
     engine.step(Event::Done(report.clone()), now);
     // Said twice, it counts once.

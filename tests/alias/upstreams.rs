@@ -16,7 +16,12 @@ const TARGET: &str = "edge.proxy.test.";
 async fn ask(servers: &[&Upstream], family: Family) -> (Option<Number>, Outcome) {
     let addresses: Vec<SocketAddr> = servers.iter().map(|one| one.address).collect();
     let upstreams = Upstreams::new(&addresses).expect("upstreams");
-    upstreams.lookup(&target(TARGET), family, Ask::Any).await
+    heard(&upstreams, family, Ask::Any).await
+}
+
+async fn heard(upstreams: &Upstreams, family: Family, ask: Ask) -> (Option<Number>, Outcome) {
+    let answer = upstreams.lookup(&target(TARGET), family, ask).await;
+    (answer.upstream, answer.outcome)
 }
 
 fn addresses(texts: &[&str], ttl: u32) -> Outcome {
@@ -72,6 +77,20 @@ async fn the_lowest_ttl_of_a_chain_counts_and_records_beside_it_do_not() {
         ("elsewhere.test", 600, Value::Address("192.0.2.66")),
     ]);
     assert_eq!(of_one(chain).await.0, addresses(&["192.0.2.11", "192.0.2.10"], 30));
+}
+
+#[tokio::test]
+async fn the_names_of_a_chain_are_told() {
+    let server = Upstream::start().await;
+    let records = vec![
+        (TARGET, 300, Value::Cname("b.test")),
+        ("b.test", 30, Value::Cname("c.test")),
+        ("c.test", 600, Value::Address("192.0.2.10")),
+    ];
+    server.says(TARGET, A, Say::Records(records));
+    let upstreams = Upstreams::new(&[server.address]).expect("an upstream");
+    let answer = upstreams.lookup(&target(TARGET), Family::A, Ask::Any).await;
+    assert_eq!(answer.chain.iter().map(ToString::to_string).collect::<Vec<_>>(), ["b.test.", "c.test."]);
 }
 
 #[tokio::test]
@@ -176,12 +195,12 @@ async fn codes_and_dead_ports_are_failures_of_their_kind() {
         server.address
     };
     let upstreams = Upstreams::new(&[dead]).expect("upstreams");
-    let (_, outcome) = upstreams.lookup(&target(TARGET), Family::A, Ask::Any).await;
+    let (_, outcome) = heard(&upstreams, Family::A, Ask::Any).await;
     // The library sends from sockets that are not connected, so that a closed port looks like silence.
     assert!(matches!(outcome, Outcome::Failed(Failure::Network | Failure::Timeout)), "{outcome:?}");
     let none = Upstreams::new(&[]).expect("no upstreams");
     assert_eq!(
-        none.lookup(&target(TARGET), Family::A, Ask::Any).await,
+        heard(&none, Family::A, Ask::Any).await,
         (None, Outcome::Failed(Failure::NoResolver))
     );
 }
@@ -211,7 +230,7 @@ async fn a_silent_server_is_helped_out_by_the_next() {
     let upstreams = Upstreams::new(&[silent.address, well.address]).expect("upstreams");
     for _ in 0..3 {
         let began = Instant::now();
-        let answer = upstreams.lookup(&target(TARGET), Family::A, Ask::Any).await;
+        let answer = heard(&upstreams, Family::A, Ask::Any).await;
         assert_eq!(answer, (Some(Number(1)), addresses(&["192.0.2.10"], 60)));
         assert!(began.elapsed() < Duration::from_millis(900), "the second is asked before the first has timed out");
     }
@@ -227,7 +246,7 @@ async fn a_server_that_was_slow_goes_last_from_then_on() {
     slow.says(TARGET, A, Say::Late(100, Box::new(address("192.0.2.10"))));
     well.says(TARGET, A, address("192.0.2.10"));
     let upstreams = Upstreams::new(&[slow.address, well.address]).expect("upstreams");
-    let who = async || upstreams.lookup(&target(TARGET), Family::A, Ask::Any).await.0;
+    let who = async || heard(&upstreams, Family::A, Ask::Any).await.0;
     assert_eq!(who().await, Some(Number(0)));
     assert_eq!(who().await, Some(Number(1)));
     assert_eq!(who().await, Some(Number(1)));
@@ -240,9 +259,9 @@ async fn a_second_opinion_comes_from_another_server() {
     first.says(TARGET, A, Say::NameError(vec![], Some(60)));
     second.says(TARGET, A, address("192.0.2.10"));
     let upstreams = Upstreams::new(&[first.address, second.address]).expect("upstreams");
-    let (who, outcome) = upstreams.lookup(&target(TARGET), Family::A, Ask::Any).await;
+    let (who, outcome) = heard(&upstreams, Family::A, Ask::Any).await;
     assert_eq!((who, outcome), (Some(Number(0)), Outcome::NameError { ttl: Some(60) }));
-    let (who, outcome) = upstreams.lookup(&target(TARGET), Family::A, Ask::OtherThan(Number(0))).await;
+    let (who, outcome) = heard(&upstreams, Family::A, Ask::OtherThan(Number(0))).await;
     assert_eq!((who, outcome), (Some(Number(1)), addresses(&["192.0.2.10"], 60)));
 }
 
@@ -309,7 +328,7 @@ async fn id_port_and_letter_case_differ_from_query_to_query() {
     server.says(TARGET, A, address("192.0.2.10"));
     let upstreams = Upstreams::new(&[server.address]).expect("upstreams");
     for _ in 0..12 {
-        upstreams.lookup(&target(TARGET), Family::A, Ask::Any).await;
+        heard(&upstreams, Family::A, Ask::Any).await;
     }
     let asked = server.asked();
     assert_eq!(asked.len(), 12, "nothing is answered from a cache");

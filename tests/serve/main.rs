@@ -1,5 +1,6 @@
 //! The real binary, asked over DNS and HTTP.
 
+mod crash;
 #[path = "../support/dns.rs"]
 mod dns;
 mod hostile;

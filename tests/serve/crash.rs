@@ -1,15 +1,11 @@
 //! kill -9 under load: what was acknowledged is there, and nothing is there by half.
 
-#[path = "../support/dns.rs"]
-mod dns;
-#[path = "../support/server.rs"]
-mod server;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use server::Server;
+
+use super::server::{Server, run};
 
 const WRITERS: usize = 16;
 const WRITES: usize = 1_000;
@@ -64,7 +60,7 @@ fn kill_9_during_concurrent_writes_loses_no_acknowledged_write_and_leaves_no_hal
         let writers = {
             let known = known.clone();
             std::thread::spawn(move || {
-                server::run(async move {
+                run(async move {
                     let mut tasks = tokio::task::JoinSet::new();
                     for owner in 0..WRITERS {
                         tasks.spawn(write(http, token.clone(), owner, known.clone()));

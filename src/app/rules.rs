@@ -1,0 +1,75 @@
+//! What the configuration says about answers, in the form that the query path reads.
+
+use std::path::Path;
+
+use crate::answer::{AnyPolicy, Rules};
+use crate::config::{AnyAnswer, Config};
+use crate::wire::cookie::CookieSecrets;
+use crate::zone::walk::Trust;
+
+/// The rules of a configuration. The error is a sentence.
+pub(super) fn rules(config: &Config) -> Result<Rules, String> {
+    let cookies = match &config.dns.cookies.secret_file {
+        Some(file) => read_secrets(file)?,
+        None => {
+            let mut secret = [0; 16];
+            getrandom::fill(&mut secret).map_err(|error| format!("the system gives no random numbers: {error}"))?;
+            CookieSecrets::new(secret, None)
+        }
+    };
+    let mut rules = Rules::new(cookies);
+    rules.edns_size = config.dns.edns_size;
+    rules.any = match config.dns.any {
+        AnyAnswer::Minimal => AnyPolicy::Minimal,
+        AnyAnswer::Full => AnyPolicy::Full,
+    };
+    rules.nsid = config.dns.nsid.as_ref().map(|text| text.clone().into_bytes());
+    rules.version = config.dns.version.as_ref().map(|text| text.clone().into_bytes());
+    rules.enforce_cookies = config.dns.cookies.enforce;
+    rules.trust =
+        Trust { all: config.alias.trust_all_zones, zones: config.alias.trusted_zones.iter().cloned().collect() };
+    Ok(rules)
+}
+
+/// One or two secrets of 16 octets in hexadecimal, a line each: the first signs, the second still verifies.
+fn read_secrets(file: &Path) -> Result<CookieSecrets, String> {
+    let wrong = |what: &str| {
+        format!("{}: {what}; expected one or two lines of 32 hexadecimal digits, the current secret first", file.display())
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(&error.to_string()))?;
+    let mut secrets = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| {
+        let number = u128::from_str_radix(line, 16).ok().filter(|_| line.len() == 32);
+        number.map(u128::to_be_bytes).ok_or_else(|| wrong("this is no secret"))
+    });
+    let current = secrets.next().unwrap_or_else(|| Err(wrong("the file is empty")))?;
+    let former = secrets.next().transpose()?;
+    match secrets.next() {
+        None => Ok(CookieSecrets::new(current, former)),
+        Some(_) => Err(wrong("there are over two secrets")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_read_or_the_file_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("secret");
+        for (text, good) in [
+            ("e5e973e5a6b2a43f48e7dc849e37bfcf\n", true),
+            ("e5e973e5a6b2a43f48e7dc849e37bfcf\n445536bcd2513298075a5d379663c962\n", true),
+            ("", false),
+            ("e5e973e5a6b2a43f48e7dc849e37bf\n", false),
+            ("not a secret of 32 hex digits at\n", false),
+        ] {
+            std::fs::write(&file, text).expect("a file");
+            let read = read_secrets(&file);
+            assert_eq!(read.is_ok(), good, "{text}");
+            if let Err(error) = read {
+                assert!(error.contains("secret"), "{error}");
+            }
+        }
+    }
+}
