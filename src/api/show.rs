@@ -17,7 +17,7 @@ use crate::ledger::report::{Holder, Item, ItemOutcome, Promoted, Report, Summary
 use crate::ledger::zone::ZoneRow;
 use crate::store::rows::{ClaimRow, OwnerSummary, TokenRow};
 use crate::wire::codes::Rtype;
-use crate::wire::name::Name;
+use crate::wire::name::{Name, wire_length};
 use crate::wire::presentation;
 use crate::zone::alias::Moment;
 
@@ -115,16 +115,26 @@ pub fn alias_options(options: AliasOptions) -> AliasOptionsDocument {
     AliasOptionsDocument { families, static_mode: static_mode.to_owned() }
 }
 
-/// A claim.
-pub fn record(row: &ClaimRow) -> RecordDocument {
+/// An SOA with the serial that is served (RFC 1035 section 3.3.13: two names, then the serial).
+fn with_serial(soa: &[u8], serial: u32) -> Option<Vec<u8>> {
+    let first = wire_length(soa)?;
+    let at = first + wire_length(soa.get(first..)?)?;
+    let mut out = soa.to_vec();
+    out.get_mut(at..at + 4)?.copy_from_slice(&serial.to_be_bytes());
+    Some(out)
+}
+
+/// A claim. `serial` is that of its zone, which stands in no claim.
+pub fn record(row: &ClaimRow, serial: Option<u32>) -> RecordDocument {
     let claim = &row.claim;
+    let soa = (claim.rtype == Rtype::SOA).then(|| with_serial(claim.records.first()?, serial?)).flatten();
     RecordDocument {
         zone: row.zone.to_string(),
         name: claim.name.to_string(),
         unicode: unicode(&claim.name),
         rtype: claim.rtype.to_string(),
         ttl: claim.ttl,
-        values: values(claim.rtype, &claim.records),
+        values: soa.map_or_else(|| values(claim.rtype, &claim.records), |soa| values(Rtype::SOA, &[soa])),
         owner: claim.owner_id.as_str().to_owned(),
         set_id: (!claim.set_id.is_empty()).then(|| claim.set_id.clone()),
         state: claim.state.text().to_owned(),

@@ -24,9 +24,9 @@ fn a_zone_a_record_and_its_owner_come_and_go() {
     let ran = ask(&service, &["record", "list", "--type", "a"]);
     assert_eq!(
         ran.out,
-        "NAME              TTL  TYPE  VALUE      OWNER              STATE\n\
-         www.example.com.  60   A     192.0.2.1  zone:example.com.  held\n\
-         www.example.com.  60   A     192.0.2.2  zone:example.com.  held\n"
+        "NAME              TYPE  TTL  OWNER              STATE  VALUE\n\
+         www.example.com.  A     60   zone:example.com.  held   192.0.2.1\n\
+         www.example.com.  A     60   zone:example.com.  held   192.0.2.2\n"
     );
     let ran = ask(&service, &["record", "list", "--type", "A", "-o", "name"]);
     assert_eq!(ran.out, "www.example.com.\n");
