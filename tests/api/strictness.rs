@@ -167,3 +167,18 @@ fn a_request_id_is_taken_over_or_made() {
     assert_eq!(id(&"x".repeat(200)).len(), 16, "one that is too long is replaced");
     assert_ne!(id("a b"), "a b");
 }
+
+#[test]
+fn the_head_of_a_request_has_its_limits() {
+    let service = Service::start();
+    let status = |headers: &[(&str, &str)]| {
+        let (head, _) = service.raw(None, "GET", "/livez", headers, b"");
+        head.get(9..12).map(str::to_owned).unwrap_or_default()
+    };
+    // Three headers go along with every request of the test.
+    let many: Vec<(&str, &str)> = vec![("x-a", "b"); 97];
+    assert_eq!(status(&many), "200");
+    assert_eq!(status(&[("x-a", "b"), ("x-a", "b")].iter().copied().chain(many).collect::<Vec<_>>()), "431");
+    assert_eq!(status(&[("x-a", &"b".repeat(20_000))]), "200");
+    assert_eq!(status(&[("x-a", &"b".repeat(30_000))]), "431");
+}

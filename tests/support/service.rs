@@ -47,7 +47,7 @@ impl Service {
             };
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");
-            tokio::spawn(async move { axum::serve(listener, api::router(state)).await });
+            tokio::spawn(api::serve(listener, api::router(state), std::future::pending()));
             address
         });
         Service { runtime, http, clock, readiness, folder }
