@@ -73,6 +73,23 @@ fn h17_a_name_first_written_behind_offset_16383_is_not_pointed_to() {
 }
 
 #[test]
+fn t10_what_does_not_fit_into_65535_octets_is_cut_at_rrset_borders_with_tc() {
+    let mut zone = SAMPLE.to_owned();
+    for number in 0..200 {
+        zone.push_str(&format!("huge TYPE65280 \\# 200 {}\n", format!("{number:02x}").repeat(200)));
+        zone.push_str(&format!("huge TYPE65281 \\# 200 {}\n", format!("{number:02x}").repeat(200)));
+    }
+    let snapshot = hosted::snapshot(&[("example.com.", &zone)]);
+    let mut asker = Asker::new(rules());
+    let sent = plain(1, &name_wire("huge.example.com."), 255);
+    let (outcome, octets) = asker.send(&snapshot, &sent, Transport::Tcp);
+    let reply = check_reply(&outcome, octets, &sent, Transport::Tcp).expect("a reply");
+    assert!(reply.has(flag::TC));
+    let types: Vec<u16> = reply.records(0).map(|record| record.rtype.0).collect();
+    assert_eq!(types, vec![65_280; 200], "the first RRset whole, nothing of the second");
+}
+
+#[test]
 fn h5_reading_the_worst_message_of_65535_octets_is_cheap() {
     let snapshot = hosted::snapshot(&[("example.com.", SAMPLE)]);
     let mut asker = Asker::new(rules());

@@ -150,7 +150,8 @@ fn h13_h14_every_qtype_is_answered_where_a_name_exists_by_itself_by_a_wildcard_b
     let snapshot = hosted::snapshot(&[("example.com.", SAMPLE)]);
     let mut asker = Asker::new(rules());
     // AA, and the counts of answer and authority of a type that is not there; then the types that are.
-    let places: [(&str, u16, u8, [u8; 2], &[u16]); 4] = [
+    type Place = (&'static str, u16, u8, [u8; 2], &'static [u16]);
+    let places: [Place; 4] = [
         ("www.example.com.", 0, flag_octet(flag::AA), [0, 1], &[1, 16, 28, 257]),
         ("x.wild.example.com.", 0, flag_octet(flag::AA), [0, 1], &[1, 16]),
         ("www.sub.example.com.", 0, 0, [0, 2], &[]),
