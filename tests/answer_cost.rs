@@ -121,11 +121,22 @@ fn h5_reading_the_worst_message_of_65535_octets_is_cheap() {
 fn a4_no_udp_reply_without_a_good_cookie_is_above_1232_octets_and_the_ratios_are_shown() {
     let mut zone = SAMPLE.to_owned();
     for number in 0..40 {
-        zone.push_str(&format!("many TXT \"text {number} of many\"\nmany MX 10 m{number}.mail\nmany A 192.0.2.{number}\n"));
+        zone.push_str(&format!(
+            "many TXT \"text {number} of many\"\nmany MX 10 m{number}.mail\nmany A 192.0.2.{number}\n"
+        ));
     }
     let snapshot = hosted::snapshot(&[("example.com.", &zone)]);
-    let mut names: Vec<Name> = snapshot.zones().flat_map(|zone| zone.nodes()).map(|node| Name::from_wire(node.name()).expect("a name")).collect();
-    names.extend([name("x.wild.example.com."), name("x.sub.example.com."), name("x.example.com."), name("x.old.example.com.")]);
+    let mut names: Vec<Name> = snapshot
+        .zones()
+        .flat_map(|zone| zone.nodes())
+        .map(|node| Name::from_wire(node.name()).expect("a name"))
+        .collect();
+    names.extend([
+        name("x.wild.example.com."),
+        name("x.sub.example.com."),
+        name("x.example.com."),
+        name("x.old.example.com."),
+    ]);
     let mut asker = Asker::new(rules());
     asker.rules.edns_size = 4096;
     let mut worst: BTreeMap<String, (u64, usize, usize)> = BTreeMap::new();

@@ -1,9 +1,9 @@
 //! The shared question sets (`ferret`, `gap`, `rawprobe`, `cookies`), asked through `respond` without a socket, with
 //! every zone in one Snapshot.
 //!
-//! They are read from the folder that `TENURED_CASES` names, else from `../shared/cases` beside this repository. Without
-//! that folder each test prints one line that says so, and passes. The folder's README says what the fields mean; what is
-//! sent over TCP streams is asked with sockets, not here.
+//! They are read from the folder that `TENURED_CASES` names, else from `../shared/cases` beside this repository.
+//! Without that folder each test prints one line that says so, and passes. The folder's README says what the fields
+//! mean; what is sent over TCP streams is asked with sockets, not here.
 
 mod asking;
 

@@ -145,14 +145,7 @@ impl ModelZone {
 }
 
 /// A DNAME and the CNAME it makes.
-fn redirect(
-    name: &Name,
-    owner: &Name,
-    dname: &RRset,
-    qtype: Rtype,
-    chain: usize,
-    wanted: &mut Wanted,
-) -> Option<Name> {
+fn redirect(name: &Name, owner: &Name, dname: &RRset, qtype: Rtype, chain: usize, wanted: &mut Wanted) -> Option<Name> {
     if chain == MAX_CHAIN {
         return None;
     }
