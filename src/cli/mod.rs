@@ -6,7 +6,6 @@ mod apply;
 mod client;
 mod failure;
 mod history;
-mod include;
 mod output;
 mod owner;
 mod record;

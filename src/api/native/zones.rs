@@ -82,7 +82,7 @@ async fn list(call: Call) -> Result<Response, Refused> {
 }
 
 fn no_zone(name: &Name) -> Refused {
-    Refused::not_found(format!("there is no zone {name}: PUT /v1/zones/{name} makes it"))
+    Refused::not_found(format!("there is no zone {name}: make it first, or look whether it has another name"))
 }
 
 async fn show_one(call: Call) -> Result<Response, Refused> {
