@@ -93,8 +93,20 @@ async fn soa_and_ns_are_taken_over_by_writing_and_handed_back_by_letting_go() {
         serials.push(server.serial("example.com."));
     }
     assert!(serials.is_sorted(), "{serials:?}");
-    server.delete_owner("door").await.expect("a delete");
-    assert_eq!(server.served("example.com.").len(), 3);
+    let handed_back = ["example.com. NS system:tenured held", "example.com. SOA system:tenured held"];
+    for turn in 0..2 {
+        let records = ["example.com. NS ns3.example.net.", "example.com. SOA ns1.example.net. h.example.net. 5 1 2 3 4"];
+        server.apply("door", &records).await;
+        assert_eq!(server.claims_of("system:tenured").await.len(), 0);
+        // By its full set as by its end.
+        if turn == 0 {
+            server.apply("door", &[]).await;
+        } else {
+            server.delete_owner("door").await.expect("a delete");
+        }
+        assert_eq!(server.claims_at("example.com.").await, handed_back);
+        assert_eq!(server.values("example.com.", "NS"), ["ns3.example.net."]);
+    }
 }
 
 #[tokio::test]
