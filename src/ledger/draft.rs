@@ -7,7 +7,7 @@ use super::owner::{Owner, OwnerId, OwnerNumber, OwnerState, Tombstone};
 use super::plan::{ClaimChange, History, OwnerChange, Plan, TokenChange, ZoneChange};
 use super::report::{Item, ItemOutcome, Problem, Promoted, Report, Warning};
 use super::rules;
-use super::scope::{Ledger, NameKey};
+use super::scope::{Ledger, NameKey, is_redirection};
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -207,6 +207,9 @@ impl Draft {
         for waiting in queue {
             let mut held = Claim { state: ClaimState::Held, revision: self.revision(), ..waiting };
             let Ok(fit) = rules::judge(&self.ledger, zone, &held, rules::Occluded::Refused) else { continue };
+            if is_redirection(held.rtype, key.name == zone.name) && self.would_hide_new(&held) {
+                continue;
+            }
             for taken in fit.takes_over {
                 held.created = held.created.min(self.now);
                 self.remove_claim(&taken);
@@ -226,6 +229,14 @@ impl Draft {
             }
             self.put_claim(held);
         }
+    }
+
+    /// Whether a cut or DNAME that moves up would hide what this command put below it: the ledger was read before that.
+    fn would_hide_new(&self, held: &Claim) -> bool {
+        let below = self.before.keys().filter(|key| {
+            key.zone == held.zone && key.name != held.name && key.name.is_at_or_below(&held.name)
+        });
+        below.flat_map(|key| self.claims(key)).any(|one| one.is_held() && rules::is_hidden_by(held.rtype, one.rtype))
     }
 
     fn hand_back(&mut self, zone: &ZoneRow, key: &NameKey, before: &[Claim], rtype: Rtype) {

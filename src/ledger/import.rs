@@ -153,7 +153,7 @@ fn place(
         return Err(invalid(write::listed_twice(&claim.name, claim.rtype)));
     }
     let fit = rules::judge(&draft.ledger, zone, &claim, Occluded::Kept).map_err(|obstacle| match obstacle {
-        Obstacle::Conflict { problem, .. } => (ItemOutcome::Conflict, problem),
+        Obstacle::Conflict(problem) | Obstacle::Standing(problem) => (ItemOutcome::Conflict, problem),
         Obstacle::Invalid(problem) => (ItemOutcome::Invalid, problem),
     })?;
     if let Some(cut) = &fit.occluded_by {

@@ -139,15 +139,16 @@ pub(super) fn write(
         }
     }
     let deleted = draft.report.results.split_off(before);
-    // Cuts and DNAMEs first: what is listed below them is judged by them, whatever the order of the list.
-    for redirections in [true, false] {
-        for (at, slot) in candidates.iter_mut().enumerate() {
-            let is_turn = |one: &mut Candidate| {
-                is_redirection(one.claim.rtype, one.claim.name == one.zone.name) == redirections
-            };
-            if let Some(candidate) = slot.take_if(is_turn) {
-                decisions[at] = Some(place(draft, candidate, manner));
-            }
+    // Cuts and DNAMEs first, and of those the upper ones: what is listed below them is judged by them, whatever the
+    // order of the list.
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_key(|at| match &candidates[*at] {
+        Some(one) if is_redirection(one.claim.rtype, one.claim.name == one.zone.name) => one.claim.name.label_count(),
+        Some(_) | None => usize::MAX,
+    });
+    for at in order {
+        if let Some(candidate) = candidates[at].take() {
+            decisions[at] = Some(place(draft, candidate, manner));
         }
     }
     for (item, key) in decisions.into_iter().flatten() {
@@ -295,16 +296,16 @@ fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
                 put(draft, wish.clone(), existing, ClaimState::Held);
                 (outcome, None)
             }
-            Err(Obstacle::Conflict { holder, problem }) => {
-                let may_wait = manner.on_conflict == OnConflict::Queue && holder != wish.owner;
+            Err(Obstacle::Conflict(problem)) => {
                 let holds = existing.as_ref().is_some_and(Claim::is_held);
-                if may_wait && !holds {
+                if manner.on_conflict == OnConflict::Queue && !holds {
                     put(draft, wish.clone(), existing, ClaimState::Queued);
                     (ItemOutcome::Queued, Some(problem))
                 } else {
                     (ItemOutcome::Conflict, Some(problem))
                 }
             }
+            Err(Obstacle::Standing(problem)) => (ItemOutcome::Conflict, Some(problem)),
             Err(Obstacle::Invalid(problem)) => (ItemOutcome::Invalid, Some(problem)),
         }
     };

@@ -37,8 +37,18 @@ async fn an_alias_stands_beside_anything_but_cname_and_addresses() {
     assert_eq!(server.values("www.example.com.", "ALIAS"), ["edge.example.net. 2"]);
     server.delete("a", "www.example.com.", "A").await.expect("a delete");
     assert_eq!(server.values("www.example.com.", "ALIAS"), ["edge.example.net. 3"]);
-    let refused = server.put("a", "www.example.com. ALIAS edge.example.net. | other.example.net.");
-    drop(refused);
+}
+
+#[tokio::test]
+async fn no_alias_stands_at_a_name_server_of_its_zone() {
+    let server = Server::with_zone().await;
+    let refused = server.put("a", "ns1.example.com. ALIAS edge.example.net.").await.expect_err("the zone's name server");
+    assert_eq!(refused.code(), Code::AliasNameServer);
+    server.put("a", "ns2.example.com. ALIAS edge.example.net.").await.expect("no name server yet");
+    for text in ["example.com. NS ns2.example.com. | ns.example.net.", "sub.example.com. NS NS2.example.com."] {
+        let refused = server.put("b", text).await.expect_err("an ALIAS");
+        assert_eq!(refused.code(), Code::AliasNameServer, "{text}");
+    }
 }
 
 #[tokio::test]
