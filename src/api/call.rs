@@ -229,6 +229,7 @@ impl Call {
             }
             Some(_) | None => Ok(()),
         };
+        self.dry_run()?;
         choice("targetCheck", &["off", "warn"], &["require"])?;
         choice("refs", &["report"], &["block"])?;
         choice("wait", &["none"], &["resolved"])

@@ -409,8 +409,11 @@ pub struct DeletedDocument {
     /// `deleted` or `unchanged`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Owners deleted.
-    pub owners_deleted: Vec<String>,
+    /// How many owners were deleted.
+    pub owners_deleted: u64,
+    /// Which.
+    #[serde(default)]
+    pub owners: Vec<String>,
     /// Claims deleted, each with its owner.
     pub records: Vec<ItemDocument>,
     /// Claims that moved up.

@@ -92,14 +92,10 @@ async fn run(config: Config) -> Result<(), String> {
         readiness: readiness.clone(),
     };
     let (ended, mut end) = watch::channel(());
-    let api = tokio::spawn(
-        axum::serve(http, crate::api::router(state))
-            .with_graceful_shutdown(async move {
-                // The sender goes when the server ends.
-                let _ = end.changed().await;
-            })
-            .into_future(),
-    );
+    let api = tokio::spawn(crate::api::serve(http, crate::api::router(state), async move {
+        // The sender goes when the server ends.
+        let _ = end.changed().await;
+    }));
     greet(&config, &handle, &listeners.addresses, http_address);
     wait_for_end(&readiness).await?;
     drop(ended);

@@ -18,6 +18,9 @@ use crate::api::documents::ReportDocument;
 /// Largest input, in octets: what the API takes.
 const MAX_INPUT: u64 = 64 * 1024 * 1024;
 
+/// An owner and the body of its apply.
+type OwnerSet = (String, Map<String, Value>);
+
 #[derive(Args, Debug)]
 pub(super) struct Flags {
     /// File of YAML or JSON with one document or many, or - for stdin: a record, a list of records, or an object with
@@ -97,8 +100,8 @@ fn input(file: &Path) -> Result<String, Failure> {
 
 /// The body for each owner, in the order in which owners first come. Documents of one owner are one set: its full set
 /// is all that they list.
-fn sets(text: &str, default_owner: Option<&str>) -> Result<Vec<(String, Map<String, Value>)>, String> {
-    let mut sets: Vec<(String, Map<String, Value>)> = Vec::new();
+fn sets(text: &str, default_owner: Option<&str>) -> Result<Vec<OwnerSet>, String> {
+    let mut sets: Vec<OwnerSet> = Vec::new();
     for (number, document) in documents(text)?.into_iter().enumerate() {
         let at = |what: String| format!("document {}: {what}", number + 1);
         let mut keys = match document {

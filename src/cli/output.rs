@@ -3,10 +3,13 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use serde::Serialize;
 
 use super::failure::Failure;
+
+/// Widest column that is never broken, in characters: that of a time.
+const UNBROKEN: u16 = 20;
 
 /// Form of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -70,8 +73,13 @@ pub(super) fn table(headings: &[&str], rows: Vec<Vec<String>>, width: Option<u16
     for row in rows {
         table.add_row(row);
     }
-    for column in table.column_iter_mut() {
+    let widths = table.column_max_content_widths();
+    for (column, width) in table.column_iter_mut().zip(widths) {
         column.set_padding((0, 2));
+        // Times, types, states and numbers are not broken; names and values make room for them.
+        if width <= UNBROKEN {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
     }
     let mut text = String::new();
     for line in table.lines() {

@@ -94,7 +94,7 @@ fn sentence(report: &ReportDocument) -> String {
 pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Format) -> Result<(), Failure> {
     match format {
         Format::Json => output::print_json(deleted)?,
-        Format::Name => output::print_names(deleted.owners_deleted.iter().map(String::as_str))?,
+        Format::Name => output::print_names(deleted.owners.iter().map(String::as_str))?,
         Format::Table => {
             let rows: Vec<Vec<String>> = deleted
                 .records
@@ -111,7 +111,7 @@ pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Forma
             }
         }
     }
-    let (owners, records) = (deleted.owners_deleted.len(), deleted.records.len());
+    let (owners, records) = (deleted.owners_deleted, deleted.records.len());
     let dry = if deleted.dry_run { "dry run, nothing was done: " } else { "" };
     let owners = match owners {
         0 => String::new(),

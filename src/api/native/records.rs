@@ -74,11 +74,12 @@ async fn claims(call: Call, owner: Option<OwnerId>) -> Result<Response, Refused>
     };
     let listing = call.state.reader.claims(&filter).await?;
     check_rows(listing.items.len(), "zone, name, type, owner or state")?;
+    let snapshot = call.state.handle.published().get();
     let items: Vec<RecordDocument> = listing
         .items
         .iter()
         .filter(|row| labels.iter().all(|(key, value)| row.claim.labels.get(key) == Some(value)))
-        .map(show::record)
+        .map(|row| show::record(row, snapshot.zone(&row.zone).and_then(|zone| zone.serial())))
         .collect();
     document(StatusCode::OK, &List { revision: listing.revision, items })
 }
