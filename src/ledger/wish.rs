@@ -134,7 +134,10 @@ pub fn checked(mut wish: Wish) -> Result<Wish, Problem> {
         return Err(Problem::new(Code::TtlOutOfRange, format!("a TTL is at most {MAX_TTL} seconds")));
     }
     if wish.records.is_empty() {
-        return Err(Problem::new(Code::EmptyRrset, "a record set needs a value; to delete it, leave it out or use DELETE"));
+        return Err(Problem::new(
+            Code::EmptyRrset,
+            "a record set needs a value; to delete it, leave it out or use DELETE",
+        ));
     }
     sort_records(rtype, &mut wish.records);
     check_size(rtype, &wish.records)?;
@@ -166,9 +169,10 @@ pub fn sort_records(rtype: Rtype, records: &mut Vec<Vec<u8>>) {
 /// Whether two sorted sets of records are the same data.
 pub fn same_records(rtype: Rtype, left: &[Vec<u8>], right: &[Vec<u8>]) -> bool {
     left.len() == right.len()
-        && left.iter().zip(right).all(|(left, right)| {
-            left == right || rdata::canonical(rtype, left) == rdata::canonical(rtype, right)
-        })
+        && left
+            .iter()
+            .zip(right)
+            .all(|(left, right)| left == right || rdata::canonical(rtype, left) == rdata::canonical(rtype, right))
 }
 
 fn check_size(rtype: Rtype, records: &[Vec<u8>]) -> Result<(), Problem> {
@@ -209,7 +213,10 @@ fn check_alias(wish: &Wish) -> Result<(), Problem> {
     }
     let last = target.labels().last().unwrap_or_default();
     if [&b"localhost"[..], b"local", b"invalid", b"onion", b"alt"].contains(&last) {
-        return Err(Problem::new(Code::AliasTargetSpecial, format!("{target} is a special-use name, no resolver has it")));
+        return Err(Problem::new(
+            Code::AliasTargetSpecial,
+            format!("{target} is a special-use name, no resolver has it"),
+        ));
     }
     if target == wish.name {
         return Err(Problem::new(Code::AliasSelf, format!("{target} cannot be an ALIAS of itself")));

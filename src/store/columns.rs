@@ -140,7 +140,8 @@ pub(super) fn token(row: &SqliteRow) -> Result<TokenRow, Broken> {
         id: text(row, 0)?,
         name: text(row, 1)?,
         role,
-        limits: codec::limits_from(optional_text(row, 5)?.as_deref()).ok_or_else(|| broken("its limits do not parse"))?,
+        limits: codec::limits_from(optional_text(row, 5)?.as_deref())
+            .ok_or_else(|| broken("its limits do not parse"))?,
         hash: hash.try_into().map_err(|_| broken("its hash has not 32 octets"))?,
         created: moment(row, 6)?,
         expires: optional_number(row, 7, "the end")?.map(Moment),

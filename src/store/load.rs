@@ -83,7 +83,9 @@ pub async fn frame(writer: &mut Writer, alarms: &mut Alarms) -> Result<Frame, St
             Ok(zone) => frame.zones.push(zone),
             Err(why) => {
                 let name: String = row.try_get(1).unwrap_or_default();
-                alarms.add(Subject::Frame, || format!("the zone {} cannot be read and is not served: {why}", name.escape_debug()));
+                alarms.add(Subject::Frame, || {
+                    format!("the zone {} cannot be read and is not served: {why}", name.escape_debug())
+                });
             }
         }
     }

@@ -38,7 +38,8 @@ pub(super) fn lock(database: &Path) -> Result<StoreLock, StoreError> {
     let path = beside(database, ".lock");
     let failed = |error| StoreError::File(path.clone(), error);
     let mut options = OpenOptions::new();
-    let mut file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+    let mut file =
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

@@ -2,6 +2,9 @@
 
 mod guarantees;
 mod letting_go;
+mod model;
+mod properties;
+mod steps;
 mod store;
 mod support;
 mod tokens;
