@@ -104,7 +104,7 @@ pub async fn names(
     let mut rows = sqlx::query(sql::ALL_CLAIMS).fetch(writer.connection());
     while let Some(row) = rows.next().await {
         let row = row?;
-        let mut claim = match columns::claim(&row, &apexes) {
+        let mut claim = match columns::claim_to_serve(&row, &apexes) {
             Ok(claim) => claim,
             Err(why) => {
                 alarms.add(Subject::Claim, || {

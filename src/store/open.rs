@@ -18,6 +18,8 @@ static MIGRATIONS: Migrator = sqlx::migrate!();
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Read-only connections at once.
 const READERS: u32 = 4;
+/// Rows that a statement may be ahead of who reads them.
+const ROW_BUFFER: usize = 512;
 /// SQLite before this can corrupt a WAL database (reliability.md section 3).
 const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
 
@@ -62,6 +64,7 @@ fn options(database: &Path) -> SqliteConnectOptions {
         .foreign_keys(true)
         .busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(200)
+        .row_buffer_size(ROW_BUFFER)
         .pragma("mmap_size", "0")
 }
 

@@ -122,8 +122,7 @@ statements! {
         ORDER BY c.name_key
         LIMIT ?4";
     ALL_CLAIMS = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.ttl, c.data, c.alias, c.state
         FROM claim AS c ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
     CLAIMS_LISTED = "
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,

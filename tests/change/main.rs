@@ -2,6 +2,7 @@
 
 mod guarantees;
 mod letting_go;
+mod limits;
 mod model;
 mod properties;
 mod steps;

@@ -9,6 +9,7 @@ use tenured::ledger::claim::Claim;
 use tenured::ledger::command::{Apply, Change, Command, CreateZone, DeleteOwner, OnConflict, RecordName, Wish};
 use tenured::ledger::owner::{Labels, OwnerId};
 use tenured::ledger::plan::{Plan, plan};
+use tenured::ledger::report::Refusal;
 use tenured::ledger::scope::{Below, Ledger, NameKey};
 use tenured::wire::codes::Rtype;
 use tenured::wire::name::Name;
@@ -119,11 +120,20 @@ impl World {
     }
 
     pub(crate) fn plan(&self, command: &Command) -> Plan {
+        self.try_plan(command).expect("nothing here is refused as a whole")
+    }
+
+    /// Plans a command and goes on from there.
+    pub(crate) fn take(&mut self, command: &Command) {
+        self.0 = self.plan(command).ledger;
+    }
+
+    pub(crate) fn try_plan(&self, command: &Command) -> Result<Plan, Refusal> {
         let mut ledger = self.0.clone();
         // As the store gives them.
         ledger.claims.values_mut().for_each(|claims| claims.sort_by_key(|one| (one.rtype, one.owner)));
         ledger.below = NAMES.iter().enumerate().filter_map(|(at, _)| self.below(&name(at))).collect();
-        plan(ledger, command, &Actor::server(), NOW).expect("nothing here is refused as a whole")
+        plan(ledger, command, &Actor::server(), NOW)
     }
 
     fn below(&self, top: &Name) -> Option<(NameKey, Below)> {

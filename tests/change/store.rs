@@ -9,24 +9,24 @@ use self::outside::Sql;
 use crate::support::{Server, name};
 
 /// Statements on the database file from outside the server.
-mod outside {
+pub(crate) mod outside {
     use std::path::Path;
 
     use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
-    pub(super) struct Sql(SqliteConnection);
+    pub(crate) struct Sql(SqliteConnection);
 
     impl Sql {
-        pub(super) async fn open(database: &Path) -> Sql {
+        pub(crate) async fn open(database: &Path) -> Sql {
             let options = sqlx::sqlite::SqliteConnectOptions::new().filename(database).foreign_keys(false);
             Sql(options.pragma("ignore_check_constraints", "1").connect().await.expect("the database"))
         }
 
-        pub(super) async fn run(&mut self, text: &'static str) {
+        pub(crate) async fn run(&mut self, text: &'static str) {
             sqlx::query(text).execute(&mut self.0).await.unwrap_or_else(|error| panic!("{text}: {error}"));
         }
 
-        pub(super) async fn close(self) {
+        pub(crate) async fn close(self) {
             self.0.close().await.expect("closing");
         }
     }
