@@ -1,5 +1,5 @@
-//! The controller: the one task that owns the Writer and publishes. It puts many commands into one transaction, commits,
-//! publishes once, and then answers each caller.
+//! The controller: the one task that owns the Writer and publishes. It puts many commands into one transaction,
+//! commits, publishes once, and then answers each caller.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -176,10 +176,8 @@ impl Controller {
             Err(refusal) => return Ok(Done { answer: Err(refusal), wrote: false }),
         };
         if request.dry_run {
-            let answer = assemble::assemble(&mut working.clone(), &mut plan, now).map(|_| Report {
-                revision: before,
-                ..plan.report
-            });
+            let answer = assemble::assemble(&mut working.clone(), &mut plan, now)
+                .map(|_| Report { revision: before, ..plan.report });
             return Ok(Done { answer: answer.map_err(Refusal::from), wrote: false });
         }
         if plan.is_empty() {

@@ -122,8 +122,7 @@ statements! {
         ORDER BY c.name_key
         LIMIT ?4";
     ALL_CLAIMS = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.ttl, c.data, c.alias, c.state
         FROM claim AS c ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
     CLAIMS_LISTED = "
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
@@ -149,8 +148,8 @@ statements! {
         FROM claim AS c WHERE c.zone_id = ?1 AND c.owner_id NOT IN (?2, ?3)";
     CLAIMANTS = "SELECT DISTINCT owner_id FROM claim WHERE zone_id = ?1";
     WRITE_CLAIM = "
-        INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels, state,
-            asserted_at, created_at, created_revision, revision)
+        INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels,
+            state, asserted_at, created_at, created_revision, revision)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
     ASSERT_CLAIMS = "
         UPDATE claim SET asserted_at = ?2
@@ -226,14 +225,23 @@ mod tests {
     #[tokio::test]
     async fn every_statement_fits_the_schema_and_none_scans_a_large_table_by_accident() {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut connection =
-            super::super::open::connect_writer(&directory.path().join("t.db")).await.expect("a store");
+        let mut connection = super::super::open::connect_writer(&directory.path().join("t.db")).await.expect("a store");
         for text in [&super::WRITE_FRESH, &super::WRITE_CLAIMS, &super::WRITE_CHANGES] {
             (&mut connection).prepare(text.as_str().into_sql_str()).await.expect("a statement of many rows");
         }
         for (name, text) in super::ALL {
             (&mut connection).prepare((*text).into_sql_str()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-            let whole = ["ALL_", "CLAIMS_LISTED", "OWNER_COUNTS", "ZONES_BELOW", "CHILDREN", "TOKENS", "READ_META", "WRITE_META", "SUBTREE"];
+            let whole = [
+                "ALL_",
+                "CLAIMS_LISTED",
+                "OWNER_COUNTS",
+                "ZONES_BELOW",
+                "CHILDREN",
+                "TOKENS",
+                "READ_META",
+                "WRITE_META",
+                "SUBTREE",
+            ];
             if whole.iter().any(|prefix| name.starts_with(prefix)) || !text.contains(' ') {
                 continue;
             }
@@ -241,7 +249,8 @@ mod tests {
             if ["BEGIN IMMEDIATE"].contains(text) {
                 continue;
             }
-            let steps = sqlx::query(explain).fetch_all(&mut connection).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let steps =
+                sqlx::query(explain).fetch_all(&mut connection).await.unwrap_or_else(|error| panic!("{name}: {error}"));
             for step in steps {
                 let detail: String = step.get(3);
                 for table in ["claim", "c", "m", "o", "z", "owner", "zone"] {

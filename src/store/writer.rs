@@ -212,12 +212,7 @@ impl Writer {
         Ok(())
     }
 
-    async fn write_zone(
-        &mut self,
-        plan: &Plan,
-        change: &ZoneChange,
-        history: &mut Rows<'_>,
-    ) -> Result<(), StoreError> {
+    async fn write_zone(&mut self, plan: &Plan, change: &ZoneChange, history: &mut Rows<'_>) -> Result<(), StoreError> {
         match change {
             ZoneChange::Created(zone) => {
                 self.put_zone(zone).await?;
