@@ -5,6 +5,7 @@ mod alias_view;
 pub mod auth;
 pub mod call;
 pub mod documents;
+mod explained;
 pub mod json;
 pub mod listen;
 pub mod native;

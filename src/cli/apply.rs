@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use super::client::{Body, Client, path};
 use super::failure::Failure;
-use super::include;
 use super::output::Format;
 use super::report;
 use crate::api::documents::ReportDocument;
+use crate::app::includes::read_file;
 
 /// Largest input, in octets: what the API takes.
 const MAX_INPUT: u64 = 64 * 1024 * 1024;
@@ -93,7 +93,7 @@ fn input(file: &Path) -> Result<String, Failure> {
         }
         octets
     } else {
-        include::read(file, MAX_INPUT).map_err(|error| Failure::failed(format!("{shown}: {error}")))?
+        read_file(file, MAX_INPUT).map_err(|error| Failure::failed(format!("{shown}: {error}")))?
     };
     String::from_utf8(octets).map_err(|_| Failure::failed(format!("{shown} is no UTF-8")))
 }

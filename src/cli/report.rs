@@ -49,7 +49,12 @@ fn row(item: &ItemDocument) -> Vec<String> {
 /// A refused item in words.
 pub(super) fn refused_text(item: &ItemDocument) -> String {
     let detail = item.detail.as_deref().unwrap_or_default();
-    let mut out = format!("{}: {} {}: {detail}\n", item.outcome, item.name, item.rtype);
+    // Most sentences begin with the name themselves.
+    let mut out = if detail.starts_with(&item.name) && item.outcome != "invalid" {
+        format!("{}: {detail}\n", item.outcome)
+    } else {
+        format!("{}: {} {}: {detail}\n", item.outcome, item.name, item.rtype)
+    };
     if let Some(holder) = &item.holder {
         out.push_str(&format!("  {}\n", holder_text(holder)));
     }
