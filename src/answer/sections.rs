@@ -6,7 +6,7 @@ use super::{AnyPolicy, Request, Rules, Scratch, Transport, Verdict};
 use crate::wire::codes::{ExtendedError, Rcode, Rtype};
 use crate::wire::name::{MAX_NAME, wire_length};
 use crate::wire::query::Question;
-use crate::wire::writer::{Full, Owner, Section, Writer};
+use crate::wire::writer::{Full, Owner, Record, Section, Writer};
 use crate::zone::alias::{Family, TargetKey};
 use crate::zone::content::{Lookup, Zone};
 use crate::zone::node::{Flags, Node, RRsetRef};
@@ -231,7 +231,12 @@ impl<'a, 'b> Answer<'a, 'b> {
         let ttl = soa.ttl.min(minimum).min(cap);
         let owner = Owner::Name(zone.apex().as_wire());
         let key = self.snapshot.key();
-        let put = self.writer.record(&mut self.scratch.other, key, Section::Authority, owner, Rtype::SOA, ttl, rdata);
+        let put = self.writer.record(
+            &mut self.scratch.other,
+            key,
+            Section::Authority,
+            Record { owner, rtype: Rtype::SOA, ttl, rdata },
+        );
         if put.is_err() {
             self.writer.set_truncated();
         }
@@ -314,7 +319,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         let key = self.snapshot.key();
         let Scratch { name, other, .. } = &mut *self.scratch;
         let owner = if self.chain == 0 { Owner::Question } else { Owner::Name(name.wire()) };
-        self.writer.record(other, key, section, owner, rtype, ttl, rdata)
+        self.writer.record(other, key, section, Record { owner, rtype, ttl, rdata })
     }
 
     /// Writes an RRset whole, or nothing of it. Addresses begin at another one for each id, so that clients spread.
@@ -328,7 +333,8 @@ impl<'a, 'b> Answer<'a, 'b> {
         let key = self.snapshot.key();
         for rdata in rrset.records().skip(first).chain(rrset.records().take(first)) {
             let other = &mut self.scratch.other;
-            let put = self.writer.record(other, key, section, owner, rrset.rtype, rrset.ttl, rdata);
+            let put =
+                self.writer.record(other, key, section, Record { owner, rtype: rrset.rtype, ttl: rrset.ttl, rdata });
             if put.is_err() {
                 self.writer.back_to(mark);
                 return put;
@@ -358,7 +364,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         for index in (first..count).chain(0..first) {
             let Some(rdata) = addresses.get(family, index) else { continue };
             let other = &mut self.scratch.other;
-            let put = self.writer.record(other, key, section, owner, family.rtype(), ttl, rdata);
+            let put = self.writer.record(other, key, section, Record { owner, rtype: family.rtype(), ttl, rdata });
             if put.is_err() {
                 self.writer.back_to(mark);
                 return put;

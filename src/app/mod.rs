@@ -102,8 +102,8 @@ async fn run(config: Config) -> Result<(), String> {
     listeners.stop();
     // A client that keeps a request open does not keep the server.
     let _ = tokio::time::timeout(DRAIN, api).await;
-    drop((handle, publications, serving));
-    // The controller ends when its last handle is gone; what it was asked before is done by then.
+    handle.stop();
+    // What was asked before is committed and answered by then.
     let _ = tokio::time::timeout(DRAIN, task).await;
     Ok(())
 }

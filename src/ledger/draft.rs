@@ -203,7 +203,8 @@ impl Draft {
     fn promote(&mut self, zone: &ZoneRow, key: &NameKey) {
         let mut queue: Vec<Claim> =
             self.claims(key).iter().filter(|claim| claim.state == ClaimState::Queued).cloned().collect();
-        queue.sort_by_key(|claim| (claim.created_revision, claim.owner));
+        // Of one request the lowest type goes first: any order would do, if it is always the same.
+        queue.sort_by_key(|claim| (claim.created_revision, claim.owner, claim.rtype, claim.set_id.clone()));
         for waiting in queue {
             let mut held = Claim { state: ClaimState::Held, revision: self.revision(), ..waiting };
             let Ok(fit) = rules::judge(&self.ledger, zone, &held, rules::Occluded::Refused) else { continue };
@@ -221,9 +222,12 @@ impl Draft {
                 owner: held.owner_id.clone(),
             });
             let text = key.name.to_string();
-            let deleted = self.report.results.iter_mut().rev().find(|item| {
-                item.outcome == ItemOutcome::Deleted && item.promoted.is_none() && item.name == text
-            });
+            let deleted = self
+                .report
+                .results
+                .iter_mut()
+                .rev()
+                .find(|item| item.outcome == ItemOutcome::Deleted && item.promoted.is_none() && item.name == text);
             if let Some(item) = deleted {
                 item.promoted = Some(held.owner_id.clone());
             }
@@ -233,9 +237,10 @@ impl Draft {
 
     /// Whether a cut or DNAME that moves up would hide what this command put below it: the ledger was read before that.
     fn would_hide_new(&self, held: &Claim) -> bool {
-        let below = self.before.keys().filter(|key| {
-            key.zone == held.zone && key.name != held.name && key.name.is_at_or_below(&held.name)
-        });
+        let below = self
+            .before
+            .keys()
+            .filter(|key| key.zone == held.zone && key.name != held.name && key.name.is_at_or_below(&held.name));
         below.flat_map(|key| self.claims(key)).any(|one| one.is_held() && rules::is_hidden_by(held.rtype, one.rtype))
     }
 
@@ -260,12 +265,7 @@ impl Draft {
     }
 
     pub(super) fn warn(&mut self, claim: &Claim, code: &'static str, detail: String) {
-        self.report.warnings.push(Warning {
-            name: claim.name.clone(),
-            rtype: claim.rtype.to_string(),
-            code,
-            detail,
-        });
+        self.report.warnings.push(Warning { name: claim.name.clone(), rtype: claim.rtype.to_string(), code, detail });
     }
 
     /// Says whose claims the command writes.

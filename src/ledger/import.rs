@@ -94,13 +94,7 @@ fn write_fresh(
 }
 
 /// Judges the RRsets of one name and moves those that fit to the plan's fresh claims.
-fn write_name(
-    draft: &mut Draft,
-    actor: &Actor,
-    owner: OwnerNumber,
-    zone: &ZoneRow,
-    rrsets: &[&(Name, RRset)],
-) {
+fn write_name(draft: &mut Draft, actor: &Actor, owner: OwnerNumber, zone: &ZoneRow, rrsets: &[&(Name, RRset)]) {
     let Some((name, _)) = rrsets.first() else { return };
     let key = NameKey { zone: zone.number, name: name.clone() };
     for redirections in [true, false] {
@@ -166,7 +160,11 @@ fn place(
 /// Makes the zone that a file is imported into, with the serial of the file.
 fn make_for(draft: &mut Draft, actor: &Actor, import: &ImportZone) -> Result<(), Problem> {
     let at_apex = |rtype: Rtype| {
-        import.rrsets.iter().find(|(name, rrset)| *name == import.origin && rrset.rtype == rtype).map(|(_, rrset)| rrset)
+        import
+            .rrsets
+            .iter()
+            .find(|(name, rrset)| *name == import.origin && rrset.rtype == rtype)
+            .map(|(_, rrset)| rrset)
     };
     let soa = at_apex(Rtype::SOA).and_then(|rrset| rrset.records.first());
     let nameservers: Vec<Name> = at_apex(Rtype::NS)

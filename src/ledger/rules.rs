@@ -10,6 +10,7 @@ use super::scope::{Ledger, NameKey, is_redirection};
 use super::zone::ZoneRow;
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
+use crate::wire::rdata;
 use crate::zone::node::{MAX_RECORDS, MAX_RRSET_OCTETS, MAX_TYPES};
 
 /// A claim that can be held.
@@ -62,6 +63,7 @@ pub(super) fn judge(ledger: &Ledger, zone: &ZoneRow, wish: &Claim, occluded: Occ
     if is_redirection(wish.rtype, at_apex) {
         check_here_and_below(ledger, &key, wish, &held, occluded)?;
     }
+    check_name_servers(ledger, zone, wish)?;
     check_limits(wish, &held, at_name)?;
     check_types(ledger, wish, &held)?;
     check_same_type(ledger, wish, &held, at_apex, &mut fit)?;
@@ -226,6 +228,35 @@ fn would_hide(ledger: &Ledger, wish: &Claim, other: &Claim) -> Obstacle {
     );
     let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
     Obstacle::Invalid(Problem { code: Code::Occluded, detail, holder })
+}
+
+/// No ALIAS stands at a name server of its zone: who asks it for its addresses may have to ask it for those of its
+/// target first (alias.md section 2). An ALIAS is checked against the NS of the apex, an NS against every ALIAS.
+fn check_name_servers(ledger: &Ledger, zone: &ZoneRow, wish: &Claim) -> Result<(), Obstacle> {
+    let held = |name: &Name, rtype: Rtype| {
+        let key = NameKey { zone: zone.number, name: name.clone() };
+        let claims = ledger.claims.get(&key).into_iter().flatten();
+        claims.filter(move |one| one.is_held() && one.rtype == rtype)
+    };
+    let names = |claim: &Claim, name: &Name| {
+        claim.records.iter().any(|record| rdata::target(Rtype::NS, record).as_ref() == Some(name))
+    };
+    let (other, server) = match wish.rtype {
+        Rtype::ALIAS => (held(&zone.name, Rtype::NS).find(|ns| names(ns, &wish.name)), Some(wish.name.clone())),
+        Rtype::NS => {
+            let targets = wish.records.iter().filter_map(|record| rdata::target(Rtype::NS, record));
+            let found = targets.filter(|name| name.is_at_or_below(&zone.name)).find_map(|name| {
+                let alias = held(&name, Rtype::ALIAS).next()?;
+                Some((alias, name))
+            });
+            found.map_or((None, None), |(alias, name)| (Some(alias), Some(name)))
+        }
+        _ => (None, None),
+    };
+    let (Some(other), Some(server)) = (other, server) else { return Ok(()) };
+    let detail = format!("{server} would be both an ALIAS and a name server of {}: it needs A and AAAA", zone.name);
+    let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
+    Err(Obstacle::Invalid(Problem { code: Code::AliasNameServer, detail, holder }))
 }
 
 fn check_limits(wish: &Claim, held: &[&Claim], at_name: &[Claim]) -> Result<(), Obstacle> {

@@ -353,13 +353,16 @@ fn prune(
     let free = BRAKE_FREE.max(total * BRAKE_PER_CENT / 100).max(most.unwrap_or(0));
     let count = going.len() as u64;
     for claim in going {
-        let forbidden = draft.ledger.zones.get(&claim.zone).and_then(|zone| {
-            entitlement::check_record(&draft.ledger, actor, zone, &claim.name, claim.rtype).err()
-        });
+        let forbidden = draft
+            .ledger
+            .zones
+            .get(&claim.zone)
+            .and_then(|zone| entitlement::check_record(&draft.ledger, actor, zone, &claim.name, claim.rtype).err());
         if let Some(problem) = forbidden {
             draft.report_claim(&claim, ItemOutcome::Invalid, Some(problem));
         } else if count > free {
-            let detail = format!("{count} of {total} records would go at once: repeat with maxDeletes={count} if that is meant");
+            let detail =
+                format!("{count} of {total} records would go at once: repeat with maxDeletes={count} if that is meant");
             draft.report_claim(&claim, ItemOutcome::Held, Some(Problem::new(Code::DeleteGuard, detail)));
         } else {
             draft.remove_claim(&claim);
@@ -401,9 +404,8 @@ fn delete_named(
     }
     let key = NameKey { zone: zone.number, name: record.name.clone() };
     let at_type: Vec<Claim> = draft.claims(&key).iter().filter(|one| one.rtype == record.rtype).cloned().collect();
-    let is_meant = |one: &&Claim| {
-        Some(one.owner) == owner && record.set_id.as_ref().is_none_or(|set_id| *set_id == one.set_id)
-    };
+    let is_meant =
+        |one: &&Claim| Some(one.owner) == owner && record.set_id.as_ref().is_none_or(|set_id| *set_id == one.set_id);
     let going: Vec<Claim> = at_type.iter().filter(is_meant).cloned().collect();
     for claim in &going {
         draft.remove_claim(claim);
@@ -415,7 +417,10 @@ fn delete_named(
     let holder = at_type.iter().find(|one| one.is_held() && Some(one.owner) != owner);
     let problem = holder.map(|other| Problem {
         code: Code::OwnedByOther,
-        detail: format!("{} {} is held by {}, and {owner_id} has no claim there", other.name, other.rtype, other.owner_id),
+        detail: format!(
+            "{} {} is held by {}, and {owner_id} has no claim there",
+            other.name, other.rtype, other.owner_id
+        ),
         holder: Some(draft.ledger.holder(other.owner, &other.owner_id, other.created)),
     });
     let outcome = if problem.is_some() { ItemOutcome::Conflict } else { ItemOutcome::Unchanged };

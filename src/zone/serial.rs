@@ -49,13 +49,9 @@ mod tests {
 
     #[test]
     fn days_are_counted_in_the_gregorian_calendar() {
-        for (days, wanted) in [
-            (0, 1970010101),
-            (59, 1970030101),
-            (11_016, 2000022901),
-            (11_017, 2000030101),
-            (20_787, 2026113001),
-        ] {
+        for (days, wanted) in
+            [(0, 1970010101), (59, 1970030101), (11_016, 2000022901), (11_017, 2000030101), (20_787, 2026113001)]
+        {
             assert_eq!(first_of_day(Moment(days * DAY + 5)), wanted);
         }
         assert_eq!(first_of_day(Moment(u64::MAX)), 4_294_123_101);
