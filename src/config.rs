@@ -1,5 +1,5 @@
 //! What the server is told at its start: TOML < environment < flags (operations.md section 2). The one list of keys is
-//! the structs of [`Layer`]; an unknown key or a bad value names its file and line, its variable, or its flag.
+//! the structs of `Layer`; an unknown key or a bad value names its file and line, its variable, or its flag.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
