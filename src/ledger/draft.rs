@@ -181,9 +181,20 @@ impl Draft {
         self.report.results.push(item);
     }
 
+    /// [`Draft::settle`] for each of these names, in canonical order, so that an upper cut moves up before a lower one.
+    pub(super) fn settle_all(&mut self, mut touched: Vec<NameKey>) {
+        let zones = &self.ledger.zones;
+        touched
+            .sort_by_cached_key(|key| (key.zone, zones.get(&key.zone).and_then(|zone| key.name.sort_key(&zone.name))));
+        touched.dedup();
+        for key in touched {
+            self.settle(&key);
+        }
+    }
+
     /// After a claim at a name was let go or changed: the oldest queued claims that fit now are served, and the SOA
     /// and NS of an apex go back to the server with their last values if nobody has them.
-    pub(super) fn settle(&mut self, key: &NameKey) {
+    fn settle(&mut self, key: &NameKey) {
         let Some(before) = self.before.get(key).cloned() else { return };
         let Some(zone) = self.ledger.zones.get(&key.zone).cloned() else { return };
         let let_go = before.iter().any(|old| {

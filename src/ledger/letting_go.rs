@@ -79,10 +79,7 @@ fn delete_claims(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
         draft.report_claim(&claim, ItemOutcome::Deleted, None);
         touched.push(NameKey { zone: claim.zone, name: claim.name });
     }
-    touched.dedup();
-    for key in touched {
-        draft.settle(&key);
-    }
+    draft.settle_all(touched);
 }
 
 /// Zones of deleted owners are served on, and belong to `zone:<zone>` then.

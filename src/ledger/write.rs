@@ -157,12 +157,7 @@ pub(super) fn write(
     }
     // They were counted when they were reported first.
     draft.report.results.extend(deleted);
-    let mut settled = HashSet::new();
-    for key in touched {
-        if settled.insert(key.clone()) {
-            draft.settle(&key);
-        }
-    }
+    draft.settle_all(touched);
     draft.mark_written(owner);
     finish(draft, manner)
 }

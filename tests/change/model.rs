@@ -1,5 +1,7 @@
 //! The naive model that plans are held against: written by itself, slow, and plain.
 
+use std::collections::BTreeMap;
+
 use tenured::wire::codes::Rtype;
 
 use crate::steps::{Asked, NAMES, Served, Step, name, owner_id, wish};
@@ -8,6 +10,8 @@ use crate::steps::{Asked, NAMES, Served, Step, name, owner_id, wish};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     claims: Vec<ModelClaim>,
+    /// By owner, the one above it.
+    parents: BTreeMap<u8, u8>,
     clock: u64,
 }
 
@@ -44,7 +48,14 @@ impl Model {
             Step::Delete { owner, name, rtype } => {
                 self.claims.retain(|one| (one.owner, one.asked.name, one.asked.rtype) != (*owner, *name, *rtype));
             }
-            Step::DeleteOwner { owner } => self.claims.retain(|one| one.owner != *owner),
+            Step::DeleteOwner { owner } => {
+                let gone = self.tree(*owner);
+                self.claims.retain(|one| !gone.contains(&one.owner));
+                self.parents.retain(|owner, _| !gone.contains(owner));
+            }
+            Step::Move { owner, parent } => {
+                self.parents.insert(*owner, *parent);
+            }
         }
         // Where a holder let go or changed, who waits moves up.
         for at in 0..NAMES.len() {
@@ -56,6 +67,22 @@ impl Model {
             if held(&before).iter().any(|old| !now.contains(old)) {
                 self.promote(at);
             }
+        }
+    }
+
+    /// An owner and all below it.
+    pub(crate) fn tree(&self, top: u8) -> Vec<u8> {
+        let is_below = |owner: &u8| {
+            std::iter::successors(Some(*owner), |one| self.parents.get(one).copied()).any(|one| one == top)
+        };
+        (0..4_u8).filter(is_below).collect()
+    }
+
+    /// Whether a step would put an owner below itself, which is refused as a whole.
+    pub(crate) fn refuses(&self, step: &Step) -> bool {
+        match step {
+            Step::Move { owner, parent } => self.tree(*owner).contains(parent),
+            Step::Apply { .. } | Step::Put { .. } | Step::Delete { .. } | Step::DeleteOwner { .. } => false,
         }
     }
 

@@ -39,14 +39,19 @@ proptest! {
         let mut model = Model::default();
         for step in &steps {
             let command = command(step);
+            if model.refuses(step) {
+                prop_assert!(world.try_plan(&command).is_err());
+                continue;
+            }
             let planned = world.plan(&command);
-            let (Step::Apply { owner, .. }
-            | Step::Put { owner, .. }
-            | Step::Delete { owner, .. }
-            | Step::DeleteOwner { owner }) = step;
+            let entitled = match step {
+                Step::DeleteOwner { owner } => model.tree(*owner),
+                Step::Apply { owner, .. } | Step::Put { owner, .. } | Step::Delete { owner, .. } => vec![*owner],
+                Step::Move { .. } => Vec::new(),
+            };
             for change in &planned.claims {
                 let before = change.before.as_ref().filter(|before| before.is_held());
-                let is_own = before.is_none_or(|before| before.owner_id == owner_id(*owner));
+                let is_own = before.is_none_or(|before| entitled.iter().any(|one| before.owner_id == owner_id(*one)));
                 prop_assert!(is_own, "another's claim: {change:?}");
             }
             prop_assert_eq!(planned.report.changed, planned.ledger.revision > world.0.revision);
@@ -84,6 +89,14 @@ fn texts(world: &World) -> Vec<String> {
     texts
 }
 
+/// The holder of the ALIAS at a name and the owners above it.
+fn alias_owners(world: &World, at: &str) -> Vec<String> {
+    let mut held = world.0.claims.values().flatten().filter(|one| one.is_held() && one.rtype == Rtype::ALIAS);
+    let Some(alias) = held.find(|one| one.name.to_string() == at) else { return Vec::new() };
+    let above = world.0.above(alias.owner);
+    std::iter::once(alias.owner_id.to_string()).chain(above.iter().map(|one| one.id.to_string())).collect()
+}
+
 /// A plan sees of the store only what its command can touch; it has to come to the same as one that sees everything.
 #[test]
 fn a_plan_over_the_store_is_the_plan_over_everything() {
@@ -99,7 +112,10 @@ async fn agree(steps: &[Step]) -> Result<(), TestCaseError> {
     let server = Server::with_zone().await;
     let mut world = World::new();
     for step in steps {
-        let planned = world.plan(&command(step));
+        let Ok(planned) = world.try_plan(&command(step)) else {
+            prop_assert!(server.run(command(step)).await.is_err(), "{:?}", step);
+            continue;
+        };
         let (outcomes, promoted) = (planned.report.results.clone(), planned.report.promoted.clone());
         world = World(planned.ledger);
         let report = server.run(command(step)).await.expect("nothing here is refused as a whole");
@@ -112,6 +128,7 @@ async fn agree(steps: &[Step]) -> Result<(), TestCaseError> {
         stored.sort();
         prop_assert_eq!(stored, texts(&world), "{:?}", step);
         for at in NAMES {
+            prop_assert_eq!(server.alias_owners(at).await, alias_owners(&world, at), "{} after {:?}", at, step);
             let mut types: Vec<String> = world
                 .0
                 .claims
