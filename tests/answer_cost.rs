@@ -73,6 +73,23 @@ fn h17_a_name_first_written_behind_offset_16383_is_not_pointed_to() {
 }
 
 #[test]
+fn t10_what_does_not_fit_into_65535_octets_is_cut_at_rrset_borders_with_tc() {
+    let mut zone = SAMPLE.to_owned();
+    for number in 0..200 {
+        zone.push_str(&format!("huge TYPE65280 \\# 200 {}\n", format!("{number:02x}").repeat(200)));
+        zone.push_str(&format!("huge TYPE65281 \\# 200 {}\n", format!("{number:02x}").repeat(200)));
+    }
+    let snapshot = hosted::snapshot(&[("example.com.", &zone)]);
+    let mut asker = Asker::new(rules());
+    let sent = plain(1, &name_wire("huge.example.com."), 255);
+    let (outcome, octets) = asker.send(&snapshot, &sent, Transport::Tcp);
+    let reply = check_reply(&outcome, octets, &sent, Transport::Tcp).expect("a reply");
+    assert!(reply.has(flag::TC));
+    let types: Vec<u16> = reply.records(0).map(|record| record.rtype.0).collect();
+    assert_eq!(types, vec![65_280; 200], "the first RRset whole, nothing of the second");
+}
+
+#[test]
 fn h5_reading_the_worst_message_of_65535_octets_is_cheap() {
     let snapshot = hosted::snapshot(&[("example.com.", SAMPLE)]);
     let mut asker = Asker::new(rules());
@@ -104,11 +121,22 @@ fn h5_reading_the_worst_message_of_65535_octets_is_cheap() {
 fn a4_no_udp_reply_without_a_good_cookie_is_above_1232_octets_and_the_ratios_are_shown() {
     let mut zone = SAMPLE.to_owned();
     for number in 0..40 {
-        zone.push_str(&format!("many TXT \"text {number} of many\"\nmany MX 10 m{number}.mail\nmany A 192.0.2.{number}\n"));
+        zone.push_str(&format!(
+            "many TXT \"text {number} of many\"\nmany MX 10 m{number}.mail\nmany A 192.0.2.{number}\n"
+        ));
     }
     let snapshot = hosted::snapshot(&[("example.com.", &zone)]);
-    let mut names: Vec<Name> = snapshot.zones().flat_map(|zone| zone.nodes()).map(|node| Name::from_wire(node.name()).expect("a name")).collect();
-    names.extend([name("x.wild.example.com."), name("x.sub.example.com."), name("x.example.com."), name("x.old.example.com.")]);
+    let mut names: Vec<Name> = snapshot
+        .zones()
+        .flat_map(|zone| zone.nodes())
+        .map(|node| Name::from_wire(node.name()).expect("a name"))
+        .collect();
+    names.extend([
+        name("x.wild.example.com."),
+        name("x.sub.example.com."),
+        name("x.example.com."),
+        name("x.old.example.com."),
+    ]);
     let mut asker = Asker::new(rules());
     asker.rules.edns_size = 4096;
     let mut worst: BTreeMap<String, (u64, usize, usize)> = BTreeMap::new();

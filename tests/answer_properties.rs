@@ -2,9 +2,7 @@
 
 mod asking;
 
-use asking::generate::{
-    TRANSPORTS, TYPES, any_query, any_spoil, any_zone, own_name, publish, spoiled,
-};
+use asking::generate::{TRANSPORTS, TYPES, any_query, any_spoil, any_zone, own_name, publish, spoiled};
 use asking::model::{ModelZone, Plain, Wanted};
 use asking::query::{self, name_wire, plain};
 use asking::reply::{Reply, flag};
@@ -125,7 +123,8 @@ proptest! {
     }
 }
 
-/// Whether each record's owner and RDATA, decompressed, are of the zone: as they stand, or by a wildcard, DNAME or ALIAS.
+/// Whether each record's owner and RDATA, decompressed, are of the zone: as they stand, or by a wildcard, DNAME or
+/// ALIAS.
 fn check_owners(model: &ModelZone, reply: &Reply) -> Result<(), TestCaseError> {
     let has_dname = reply.records(0).any(|record| record.rtype == Rtype::DNAME);
     for record in (0..3).flat_map(|section| reply.records(section)) {
@@ -150,7 +149,8 @@ fn h13_h14_every_qtype_is_answered_where_a_name_exists_by_itself_by_a_wildcard_b
     let snapshot = hosted::snapshot(&[("example.com.", SAMPLE)]);
     let mut asker = Asker::new(rules());
     // AA, and the counts of answer and authority of a type that is not there; then the types that are.
-    let places: [(&str, u16, u8, [u8; 2], &[u16]); 4] = [
+    type Place = (&'static str, u16, u8, [u8; 2], &'static [u16]);
+    let places: [Place; 4] = [
         ("www.example.com.", 0, flag_octet(flag::AA), [0, 1], &[1, 16, 28, 257]),
         ("x.wild.example.com.", 0, flag_octet(flag::AA), [0, 1], &[1, 16]),
         ("www.sub.example.com.", 0, 0, [0, 2], &[]),
@@ -190,8 +190,8 @@ fn h5_a_message_cut_at_any_length_is_formerr_or_silence() {
         "www.example.com. A do cookie=0 subnet=00011800c00002 nsid",
         "raw udp 2a2a 2800 0001 0001 0001 0001 name:example.com. 0006 0001 name:a.example.com. 00ff 00ff 00000000 0000 \
          c00c 0001 0001 00000e10 0004 c0000201 00 0029 04d0 00000000 0000",
-        "raw udp 2a2a 0000 0001 0000 0000 0001 name:www.example.com. 0001 0001 name:key.example. 00fa 00ff 00000000 002d \
-         name:hmac-sha256. 000000000000 012c 0010 16*aa 2a2a 0000 0000",
+        "raw udp 2a2a 0000 0001 0000 0000 0001 name:www.example.com. 0001 0001 name:key.example. 00fa 00ff 00000000 \
+         002d name:hmac-sha256. 000000000000 012c 0010 16*aa 2a2a 0000 0000",
     ] {
         let whole = query::parse(line).octets;
         let question = 12 + asking::reply::read_name(&whole, 12).expect("a name").1 - 12 + 4;
@@ -213,8 +213,9 @@ fn h5_a_message_cut_at_any_length_is_formerr_or_silence() {
 fn h18_a_pointer_to_any_place_is_followed_backwards_or_formerr() {
     let snapshot = hosted::snapshot(&[("example.com.", SAMPLE)]);
     let mut asker = Asker::new(rules());
-    let in_additional =
-        query::parse("raw udp 2a2a 0000 0001 0000 0000 0001 name:www.example.com. 0001 0001 c000 0001 0001 00000000 0000");
+    let in_additional = query::parse(
+        "raw udp 2a2a 0000 0001 0000 0000 0001 name:www.example.com. 0001 0001 c000 0001 0001 00000000 0000",
+    );
     let in_question = query::parse("raw udp 2a2a 0000 0001 0000 0000 0000 c000 0001 0001");
     let start = in_additional.octets.len() - 12;
     for pointer in 0xc000..=0xffff_u16 {
@@ -231,7 +232,8 @@ fn h18_a_pointer_to_any_place_is_followed_backwards_or_formerr() {
         let target = usize::from(pointer & 0x3fff);
         // Backwards, behind the header, and what stands there is a name: the labels, or the zeros and small lengths of
         // type and class.
-        let good = (12..start).contains(&target) && asking::reply::read_name(&sent, target).is_ok_and(|(_, end)| end <= start + 12);
+        let good = (12..start).contains(&target)
+            && asking::reply::read_name(&sent, target).is_ok_and(|(_, end)| end <= start + 12);
         assert!(reply.rcode() == 1 || good, "{pointer:x} in ADDITIONAL");
         if [12, 16, 24, 28].contains(&target) {
             assert_eq!(reply.rcode(), 0, "{pointer:x} points to a label of the question");

@@ -1,9 +1,9 @@
 //! Answers as files: `answers/<concept>/*.golden` have zones, queries and the replies that the rules of
 //! `docs/rfcs.md` want, asked through `respond` without a socket.
 //!
-//! A file is lines. `#` begins a comment. `[zone ORIGIN owner=N families=A,AAAA]` is followed by the text of a zone file
-//! (`owner` and `families`, of its ALIAS records, may be left out), `[zone-without-soa ORIGIN]` the same for a zone that
-//! loses its SOA behind the reader; `[target NAME]` by what is known of an ALIAS target,
+//! A file is lines. `#` begins a comment. `[zone ORIGIN owner=N families=A]` is followed by the text of a zone file
+//! (`owner` and `families`, of its ALIAS records, may be left out), `[zone-without-soa ORIGIN]` the same for a zone
+//! that loses its SOA behind the reader; `[target NAME]` by what is known of an ALIAS target,
 //! a line `A STATE ...` and `AAAA STATE ...` (`asking/hosted.rs`); `[rules ...]` changes the configuration for what
 //! follows: `any=full`, `nsid=TEXT`, `version=TEXT`, `edns=N`, `enforce`, `roll` (the former secret verifies still),
 //! `trust=ZONE`, `trust-all`. `[case ID SENTENCE]` begins a case, with the ids of its rules first; in it each line
@@ -330,7 +330,8 @@ fn alias_6_1_equal_addresses_and_ttl_make_the_message_of_a_static_rrset_octet_fo
     let fixed = "www 60 A 192.0.2.10\nwww 60 A 192.0.2.11\nwww 60 AAAA 2001:db8::10\n\
                  *.any 60 A 192.0.2.10\n*.any 60 A 192.0.2.11\n*.any 60 AAAA 2001:db8::10\n";
     let alias = "www 300 ALIAS edge.proxy.test.\n*.any 300 ALIAS edge.proxy.test.\n";
-    let hosted = "www 60 ALIAS host\n*.any 60 ALIAS host\nhost 300 A 192.0.2.10\nhost 300 A 192.0.2.11\nhost 300 AAAA 2001:db8::10\n";
+    let hosted = "www 60 ALIAS host\n*.any 60 ALIAS host\n\
+                  host 300 A 192.0.2.10\nhost 300 A 192.0.2.11\nhost 300 AAAA 2001:db8::10\n";
     let snapshot_of = |records: &str| asking::hosted::snapshot(&[("example.com.", &format!("{SOA}{names}{records}"))]);
     let wanted = snapshot_of(fixed);
     let mut resolved = snapshot_of(alias);
@@ -340,10 +341,17 @@ fn alias_6_1_equal_addresses_and_ttl_make_the_message_of_a_static_rrset_octet_fo
     let mut asker = Asker::new(rules());
     let mut other = Asker::new(rules());
     for (given, kind) in [(&resolved, "resolved"), (&snapshot_of(hosted), "in server")] {
-        for question in ["www.example.com.", "WWW.Example.com.", "x.any.example.com.", "to.example.com.", "mx.example.com.",
-            "x.old.example.com."]
-        {
-            for asked in ["A", "AAAA", "MX", "TXT", "CAA", "A edns", "A do cookie=client", "AAAA id=7", "A id=8", "MX id=9"] {
+        for question in [
+            "www.example.com.",
+            "WWW.Example.com.",
+            "x.any.example.com.",
+            "to.example.com.",
+            "mx.example.com.",
+            "x.old.example.com.",
+        ] {
+            for asked in
+                ["A", "AAAA", "MX", "TXT", "CAA", "A edns", "A do cookie=client", "AAAA id=7", "A id=8", "MX id=9"]
+            {
                 let query = query::parse(&format!("{question} {asked}"));
                 for transport in [Transport::Udp, Transport::Tcp] {
                     let (_, wanted) = asker.send(&wanted, &query.octets, transport);
@@ -373,8 +381,24 @@ fn l27_ns_or_dname_at_a_wildcard_is_a_warning_on_import() {
 
 /// The groups of rules and how many each has.
 const GROUPS: [(char, usize); 18] = [
-    ('H', 26), ('E', 19), ('K', 9), ('R', 4), ('V', 1), ('Z', 7), ('A', 4), ('L', 28), ('T', 13), ('W', 5), ('G', 13),
-    ('X', 19), ('U', 15), ('F', 10), ('Q', 9), ('D', 7), ('C', 7), ('N', 14),
+    ('H', 26),
+    ('E', 19),
+    ('K', 9),
+    ('R', 4),
+    ('V', 1),
+    ('Z', 7),
+    ('A', 4),
+    ('L', 28),
+    ('T', 13),
+    ('W', 5),
+    ('G', 13),
+    ('X', 19),
+    ('U', 15),
+    ('F', 10),
+    ('Q', 9),
+    ('D', 7),
+    ('C', 7),
+    ('N', 14),
 ];
 
 /// The rows of the table of rules: id, source cell, test cell.

@@ -132,6 +132,9 @@ impl<'a, 'b> Answer<'a, 'b> {
 
     #[inline]
     fn answer(&mut self, rrset: RRsetRef<'a>) -> Step {
+        if self.has_written(rrset) {
+            return NOERROR;
+        }
         if self.put(Section::Answer, rrset).is_err() {
             return self.truncate();
         }
@@ -139,6 +142,13 @@ impl<'a, 'b> Answer<'a, 'b> {
             Additional::new(self).of(rrset);
         }
         NOERROR
+    }
+
+    /// Whether this RRset of the current name is a DNAME that led here and so stands in the answer already.
+    #[inline]
+    fn has_written(&self, rrset: RRsetRef<'_>) -> bool {
+        rrset.rtype == Rtype::DNAME
+            && self.dnames[..self.chain].contains(&self.scratch.name.hash(self.scratch.name.labels()))
     }
 
     /// The addresses of an ALIAS (alias.md section 6).
@@ -175,6 +185,9 @@ impl<'a, 'b> Answer<'a, 'b> {
             .min();
         let Some((_, least)) = smallest else { return self.deny(Rcode::NOERROR, u32::MAX) };
         for rrset in node.rrsets().filter(|one| one.rtype != Rtype::ALIAS && (all || one.rtype == least)) {
+            if self.has_written(rrset) {
+                continue;
+            }
             if self.put(Section::Answer, rrset).is_err() {
                 return self.truncate();
             }

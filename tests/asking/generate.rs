@@ -56,9 +56,9 @@ pub fn any_zone(types: &'static [&'static str]) -> impl Strategy<Value = ModelZo
         let mut rrsets: BTreeMap<(Vec<u8>, Rtype), (Name, RRset)> = BTreeMap::new();
         let apex = name(APEX);
         let soa = ("SOA", "NS.zone.test. host.zone.test. 1 2 3 4 30".to_owned());
-        let own = records.iter().map(|(owner, rtype, target, number)| {
-            (owner.as_str(), (*rtype, rdata(rtype, target, *number)))
-        });
+        let own = records
+            .iter()
+            .map(|(owner, rtype, target, number)| (owner.as_str(), (*rtype, rdata(rtype, target, *number))));
         for (owner, (rtype, text)) in [(APEX, soa)].into_iter().chain(own) {
             let (owner, rtype): (Name, Rtype) = (name(owner), rtype.parse().expect("a type"));
             let at = |rrsets: &BTreeMap<_, (Name, RRset)>, wanted: Option<Rtype>| {
@@ -92,7 +92,8 @@ pub fn publish(model: &ModelZone) -> Snapshot {
     let mut snapshot = Snapshot::new(key());
     snapshot.put_zone(Arc::new(zone));
     let known = |words: &[&str]| Some(hosted::family_answer(words, NOW));
-    let entry = hosted::entry("a.outside.test.", known(&["resolved", "192.0.2.1", "192.0.2.2"]), known(&["nodata"]), NOW);
+    let entry =
+        hosted::entry("a.outside.test.", known(&["resolved", "192.0.2.1", "192.0.2.2"]), known(&["nodata"]), NOW);
     snapshot.alias.put(entry);
     snapshot
 }

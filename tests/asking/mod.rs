@@ -1,5 +1,5 @@
-//! Asks `respond` as the edge does, but without a socket: Snapshots from zone text, queries from words, replies that are
-//! read strictly.
+//! Asks `respond` as the edge does, but without a socket: Snapshots from zone text, queries from words, replies that
+//! are read strictly.
 
 // Each test file is a crate of its own and uses its own part of this.
 #![allow(dead_code, unreachable_pub)]

@@ -2,9 +2,11 @@
 //! time or size. What `respond` does is compared with it.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use tenured::wire::codes::Rtype;
 use tenured::wire::name::{MAX_NAME, Name};
+use tenured::wire::presentation::rdata_to_text;
 use tenured::wire::rdata::canonical;
 use tenured::zone::node::RRset;
 
@@ -12,12 +14,24 @@ use tenured::zone::node::RRset;
 pub type Plain = (Name, u16, u32, Vec<u8>);
 
 /// A zone as a list.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ModelZone {
     /// The apex, which has an SOA in the list.
     pub apex: Name,
     /// All RRsets, those of a name in any order.
     pub rrsets: Vec<(Name, RRset)>,
+}
+
+/// One record a line, as a zone file has it, so that a failing case can be read.
+impl fmt::Debug for ModelZone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (owner, rrset) in &self.rrsets {
+            for rdata in &rrset.records {
+                write!(f, "\n{owner} {} {} {}", rrset.ttl, rrset.rtype, rdata_to_text(rrset.rtype, rdata))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What the answer must be.
@@ -131,21 +145,11 @@ impl ModelZone {
 }
 
 /// A DNAME and the CNAME it makes.
-fn redirect(
-    name: &Name,
-    owner: &Name,
-    dname: &RRset,
-    qtype: Rtype,
-    chain: usize,
-    wanted: &mut Wanted,
-) -> Option<Name> {
+fn redirect(name: &Name, owner: &Name, dname: &RRset, qtype: Rtype, chain: usize, wanted: &mut Wanted) -> Option<Name> {
     if chain == MAX_CHAIN {
         return None;
     }
-    let already = wanted.answer.iter().any(|(one, rtype, _, _)| one == owner && *rtype == Rtype::DNAME.0);
-    if !already {
-        add(&mut wanted.answer, owner, dname);
-    }
+    add(&mut wanted.answer, owner, dname);
     let above = name.as_wire().len() - owner.as_wire().len();
     let target = [&name.as_wire()[..above], &dname.records[0][..]].concat();
     if target.len() > MAX_NAME {
@@ -157,8 +161,12 @@ fn redirect(
     if qtype == Rtype::CNAME { None } else { Name::from_wire(&target).ok() }
 }
 
+/// No record stands twice.
 fn add(section: &mut Vec<Plain>, owner: &Name, rrset: &RRset) {
     for rdata in &rrset.records {
-        section.push((owner.clone(), rrset.rtype.0, rrset.ttl, canonical(rrset.rtype, rdata)));
+        let record = (owner.clone(), rrset.rtype.0, rrset.ttl, canonical(rrset.rtype, rdata));
+        if !section.contains(&record) {
+            section.push(record);
+        }
     }
 }

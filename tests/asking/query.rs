@@ -210,7 +210,7 @@ fn number<N: std::str::FromStr>(text: &str) -> N {
 
 /// Octets from hex.
 pub fn hex(text: &str) -> Vec<u8> {
-    assert!(text.len() % 2 == 0, "whole octets instead of `{text}`");
+    assert!(text.len().is_multiple_of(2), "whole octets instead of `{text}`");
     let octet = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap_or_else(|_| panic!("hex instead of `{text}`"));
     (0..text.len()).step_by(2).map(octet).collect()
 }
