@@ -2,6 +2,7 @@
 
 mod batch;
 mod counters;
+pub mod framing;
 mod parking;
 mod tcp;
 mod udp;
