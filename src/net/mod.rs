@@ -1,6 +1,7 @@
 //! DNS sockets: thin. Octets in, [`crate::answer::respond`], octets out.
 
 mod batch;
+mod connections;
 mod counters;
 pub mod framing;
 mod parking;
@@ -22,6 +23,7 @@ use crate::wire::query::HEADER;
 use crate::zone::published::Published;
 use crate::zone::snapshot::Snapshot;
 
+pub use connections::ConnectionLimits;
 pub use counters::{Counters, Totals};
 
 /// What every socket needs to answer.
@@ -53,12 +55,17 @@ pub struct Listeners {
 impl Listeners {
     /// Binds UDP and TCP on each address (answers.md T1) with so many UDP threads each, and serves. Must be called within
     /// a tokio runtime, which runs TCP; UDP has threads of its own.
-    pub fn start(serving: &Serving, addresses: &[SocketAddr], udp_threads: usize) -> std::io::Result<Listeners> {
+    pub fn start(
+        serving: &Serving,
+        addresses: &[SocketAddr],
+        udp_threads: usize,
+        limits: ConnectionLimits,
+    ) -> std::io::Result<Listeners> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut listeners = Listeners { addresses: Vec::new(), stop: stop.clone(), threads: vec![], tasks: vec![] };
         let (parking, lot) = parking::start(serving);
         listeners.tasks.push(lot);
-        let connections = Arc::new(tcp::Connections::default());
+        let connections = Arc::new(connections::Connections::new(limits));
         for &address in addresses {
             let (tcp, address) = tcp::bind_both(address)?;
             for index in 0..udp_threads.max(1) {
