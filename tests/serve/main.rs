@@ -9,3 +9,4 @@ mod ownership;
 mod samples;
 #[path = "../support/server.rs"]
 mod server;
+mod sockets;
