@@ -3,6 +3,7 @@
 mod batch;
 mod connections;
 mod counters;
+mod descriptors;
 pub mod framing;
 mod parking;
 mod tcp;
@@ -65,7 +66,7 @@ impl Listeners {
         let mut listeners = Listeners { addresses: Vec::new(), stop: stop.clone(), threads: vec![], tasks: vec![] };
         let (parking, lot) = parking::start(serving);
         listeners.tasks.push(lot);
-        let connections = Arc::new(connections::Connections::new(limits));
+        let connections = Arc::new(connections::Connections::new(descriptors::within(limits)));
         for &address in addresses {
             let (tcp, address) = tcp::bind_both(address)?;
             for index in 0..udp_threads.max(1) {

@@ -14,8 +14,10 @@ const MANY: usize = 2_000;
 
 /// Whether a few octets may stand for very many records: those cost time, as the limits of `$GENERATE` say, and find nothing.
 fn is_long(input: &[u8]) -> bool {
-    let generates = input.windows(9).any(|octets| octets.eq_ignore_ascii_case(b"$GENERATE"));
-    generates && input.windows(4).any(|octets| octets.iter().all(u8::is_ascii_digit))
+    input.split(|octet| *octet == b'\n').any(|line| {
+        let generates = line.windows(9).any(|octets| octets.eq_ignore_ascii_case(b"$GENERATE"));
+        generates && line.windows(4).any(|octets| octets.iter().all(u8::is_ascii_digit))
+    })
 }
 
 /// All of the input is the file.
