@@ -25,11 +25,20 @@ const DNS_PORT: u16 = 53;
 const DEFAULT_DNS_PORT: u16 = 5300;
 /// Port of HTTP by default.
 pub const DEFAULT_HTTP_PORT: u16 = 8053;
+/// TCP connections by default (reliability.md section 4), and most of them.
+const DEFAULT_TCP: usize = 10_000;
+const MAX_TCP: u32 = 1_000_000;
+/// Seconds that a TCP connection may be idle by default, and most of them (RFC 7828 counts 100 ms in 16 bits).
+const DEFAULT_TCP_IDLE: u16 = 30;
+const MAX_TCP_IDLE: u16 = 3_600;
 /// Sections and keys that the environment is searched for, with the form of their values.
 const KEYS: &[(&[&str], Form)] = &[
     (&["dns", "listen"], Form::List),
     (&["dns", "udp_threads"], Form::Number),
     (&["dns", "edns_size"], Form::Number),
+    (&["dns", "tcp_connections"], Form::Number),
+    (&["dns", "tcp_per_client"], Form::Number),
+    (&["dns", "tcp_idle"], Form::Number),
     (&["dns", "nsid"], Form::Text),
     (&["dns", "version"], Form::Text),
     (&["dns", "any"], Form::Text),
@@ -82,6 +91,12 @@ pub struct Dns {
     pub udp_threads: Option<usize>,
     /// Largest UDP answer in octets, 512 to 4096.
     pub edns_size: u16,
+    /// Most TCP connections.
+    pub tcp_connections: usize,
+    /// Most TCP connections from one IPv4 address or IPv6 /64; none means 100, with loopback addresses exempt.
+    pub tcp_per_client: Option<usize>,
+    /// Seconds that a TCP connection may be idle; above half of all connections at most 10.
+    pub tcp_idle: u16,
     /// Name server identifier (RFC 5001); none answers without.
     pub nsid: Option<String>,
     /// Answer to `version.bind` (RFC 4892); none refuses the question.
@@ -258,6 +273,9 @@ struct DnsLayer {
     listen: Option<Vec<SocketAddr>>,
     udp_threads: Option<u16>,
     edns_size: Option<u16>,
+    tcp_connections: Option<u32>,
+    tcp_per_client: Option<u32>,
+    tcp_idle: Option<u16>,
     nsid: Option<String>,
     version: Option<String>,
     any: Option<AnyAnswer>,
@@ -363,8 +381,8 @@ macro_rules! take_later {
 impl Layer {
     /// What the later one says goes before.
     fn then(mut self, later: Layer) -> Layer {
-        take_later!(self, later; dns.listen, dns.udp_threads, dns.edns_size, dns.nsid, dns.version, dns.any,
-            dns.cookies.enforce, dns.cookies.secret_file, dns.rrl.rate, dns.rrl.exempt, dns.nameservers, http.listen, store.path, zones.directory,
+        take_later!(self, later; dns.listen, dns.udp_threads, dns.edns_size, dns.tcp_connections,
+            dns.tcp_per_client, dns.tcp_idle, dns.nsid, dns.version, dns.any, dns.cookies.enforce, dns.cookies.secret_file, dns.rrl.rate, dns.rrl.exempt, dns.nameservers, http.listen, store.path, zones.directory,
             alias.upstreams, alias.trusted_zones, alias.trust_all_zones, alias.allow_private_targets, log.format);
         self
     }
@@ -484,6 +502,16 @@ impl Config {
         if !(512..=4096).contains(&edns_size) {
             return Err(ConfigError(format!("dns.edns_size is from 512 to 4096 octets, not {edns_size}")));
         }
+        for (key, number) in
+            [("tcp_connections", layer.dns.tcp_connections), ("tcp_per_client", layer.dns.tcp_per_client)]
+        {
+            if number.is_some_and(|number| !(1..=MAX_TCP).contains(&number)) {
+                return Err(ConfigError(format!("dns.{key} is from 1 to {MAX_TCP}")));
+            }
+        }
+        if layer.dns.tcp_idle.is_some_and(|seconds| !(1..=MAX_TCP_IDLE).contains(&seconds)) {
+            return Err(ConfigError(format!("dns.tcp_idle is from 1 to {MAX_TCP_IDLE} seconds")));
+        }
         if layer.dns.nsid.as_ref().is_some_and(|nsid| nsid.len() > 128) {
             return Err(ConfigError("dns.nsid has at most 128 octets".to_owned()));
         }
@@ -501,6 +529,9 @@ impl Config {
                 listen,
                 udp_threads: layer.dns.udp_threads.map(usize::from),
                 edns_size,
+                tcp_connections: layer.dns.tcp_connections.map_or(DEFAULT_TCP, |number| number as usize),
+                tcp_per_client: layer.dns.tcp_per_client.map(|number| number as usize),
+                tcp_idle: layer.dns.tcp_idle.unwrap_or(DEFAULT_TCP_IDLE),
                 nsid: layer.dns.nsid,
                 version: layer.dns.version,
                 any: layer.dns.any.unwrap_or_default(),
@@ -548,6 +579,7 @@ mod tests {
         assert_eq!(config.http.listen, "127.0.0.1:8053".parse().expect("an address"));
         assert_eq!(config.store.token_file(), Path::new("tenured.db.token"));
         assert_eq!((config.dns.edns_size, config.dns.any), (1232, AnyAnswer::Minimal));
+        assert_eq!((config.dns.tcp_connections, config.dns.tcp_per_client), (10_000, None));
         assert_eq!(config.alias.upstreams, None);
     }
 
@@ -559,6 +591,9 @@ mod tests {
             listen = ["192.0.2.1", "[2001:db8::1]:5353"]
             udp_threads = 2
             edns_size = 1400
+            tcp_connections = 20000
+            tcp_per_client = 50
+            tcp_idle = 5
             nsid = "ns1"
             version = "none of yours"
             any = "full"
@@ -582,6 +617,8 @@ mod tests {
         .expect("all keys");
         assert_eq!(config.dns.listen[0].to_string(), "192.0.2.1:53");
         assert_eq!(config.dns.listen[1].to_string(), "[2001:db8::1]:5353");
+        assert_eq!((config.dns.tcp_connections, config.dns.tcp_per_client), (20_000, Some(50)));
+        assert_eq!(config.dns.tcp_idle, 5);
         assert_eq!(config.dns.nameservers[0].to_string(), "ns1.example.net.");
         assert!(config.dns.cookies.enforce);
         assert_eq!(config.log.format, LogFormat::Json);
@@ -601,6 +638,7 @@ mod tests {
             ("[dns\n", &["tenured.toml:1: "]),
             ("[dns]\nedns_size = 100\n", &["dns.edns_size", "512"]),
             ("[dns]\nlisten = []\n", &["dns.listen"]),
+            ("[dns]\ntcp_per_client = 0\n", &["dns.tcp_per_client", "1 to"]),
         ] {
             let error = read(text).expect_err(text);
             for part in expected {

@@ -20,7 +20,7 @@ use crate::api::{ApiState, Defaults, Readiness, Stage};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::{self, Handle, Started};
-use crate::net::{Listeners, Serving};
+use crate::net::{ConnectionLimits, Listeners, Serving};
 use crate::telemetry;
 use crate::wire::name::HashKey;
 use crate::zone::alias::AliasBatch;
@@ -74,7 +74,12 @@ async fn run(config: Config) -> Result<(), String> {
         counters: Arc::default(),
     };
     let udp_threads = config.dns.udp_threads.unwrap_or_else(processors);
-    let listeners = Listeners::start(&serving, &config.dns.listen, udp_threads)
+    let limits = ConnectionLimits {
+        all: config.dns.tcp_connections,
+        per_client: config.dns.tcp_per_client,
+        idle: Duration::from_secs(u64::from(config.dns.tcp_idle)),
+    };
+    let listeners = Listeners::start(&serving, &config.dns.listen, udp_threads, limits)
         .map_err(|error| format!("{} cannot be bound: {error}", shown(&config.dns.listen)))?;
     let http = tokio::net::TcpListener::bind(config.http.listen)
         .await

@@ -29,6 +29,7 @@ pub(super) fn rules(config: &Config) -> Result<Rules, String> {
     rules.nsid = config.dns.nsid.as_ref().map(|text| text.clone().into_bytes());
     rules.version = config.dns.version.as_ref().map(|text| text.clone().into_bytes());
     rules.enforce_cookies = config.dns.cookies.enforce;
+    rules.keepalive = config.dns.tcp_idle * 10;
     rules.trust =
         Trust { all: config.alias.trust_all_zones, zones: config.alias.trusted_zones.iter().cloned().collect() };
     if config.dns.rrl.rate > 0 {

@@ -1,7 +1,10 @@
 //! DNS sockets: thin. Octets in, [`crate::answer::respond`], octets out.
 
 mod batch;
+mod connections;
 mod counters;
+mod descriptors;
+pub mod framing;
 mod parking;
 mod tcp;
 mod udp;
@@ -21,6 +24,7 @@ use crate::wire::query::HEADER;
 use crate::zone::published::Published;
 use crate::zone::snapshot::Snapshot;
 
+pub use connections::ConnectionLimits;
 pub use counters::{Counters, Totals};
 
 /// What every socket needs to answer.
@@ -52,12 +56,17 @@ pub struct Listeners {
 impl Listeners {
     /// Binds UDP and TCP on each address (answers.md T1) with so many UDP threads each, and serves. Must be called within
     /// a tokio runtime, which runs TCP; UDP has threads of its own.
-    pub fn start(serving: &Serving, addresses: &[SocketAddr], udp_threads: usize) -> std::io::Result<Listeners> {
+    pub fn start(
+        serving: &Serving,
+        addresses: &[SocketAddr],
+        udp_threads: usize,
+        limits: ConnectionLimits,
+    ) -> std::io::Result<Listeners> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut listeners = Listeners { addresses: Vec::new(), stop: stop.clone(), threads: vec![], tasks: vec![] };
         let (parking, lot) = parking::start(serving);
         listeners.tasks.push(lot);
-        let connections = Arc::new(tcp::Connections::default());
+        let connections = Arc::new(connections::Connections::new(descriptors::within(limits)));
         for &address in addresses {
             let (tcp, address) = tcp::bind_both(address)?;
             for index in 0..udp_threads.max(1) {

@@ -1,92 +1,32 @@
 //! DNS over TCP (RFC 7766): pipelined, bounded in connections, time and memory.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
+use super::connections::{ConnectionLimits, Connections, Crowd, Place};
 use super::counters::{Block, Unanswered};
+use super::framing::{Incoming, Next};
 use super::parking::DEFERRAL;
 use super::{Serving, respond_guarded};
-use crate::answer::{MAX_MESSAGE, Outcome, Patience, Request, Scratch, Transport};
-use crate::wire::query::HEADER;
+use crate::answer::{MAX_MESSAGE, Outcome, Patience, Request, Rules, Scratch, Transport};
 
-/// Most connections in all, and from one /32 or /64 (reliability.md section 4).
-const MAX_CONNECTIONS: usize = 10_000;
-const MAX_PER_CLIENT: usize = 100;
-/// Idle time-out, and the one above half of [`MAX_CONNECTIONS`].
-const IDLE: Duration = Duration::from_secs(30);
-const IDLE_CROWDED: Duration = Duration::from_secs(10);
 /// A message that was begun must be whole by then, and written replies must have been taken.
 const WHOLE: Duration = Duration::from_secs(5);
-/// Replies are written out once so many octets are gathered.
+/// Replies are written out once so many octets are gathered; with the last of them it is at most twice that.
 const WRITE_BUFFER: usize = 64 * 1024;
-/// Queries of one connection that wait for an ALIAS target.
+/// Queries of one connection that wait for an ALIAS target, and their octets; at so many, reading waits.
 const MAX_IN_FLIGHT: usize = 128;
+const MAX_IN_FLIGHT_OCTETS: usize = 128 * 1024;
 const READ_STEP: usize = 2048;
 const BACKLOG: u32 = 4096;
-
-/// How many connections there are, in all and by client network.
-#[derive(Debug, Default)]
-pub(super) struct Connections {
-    count: AtomicUsize,
-    clients: Mutex<HashMap<IpAddr, usize>>,
-}
-
-/// The place that a connection holds; given back when dropped.
-struct Place {
-    connections: Arc<Connections>,
-    network: IpAddr,
-}
-
-impl Connections {
-    fn enter(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
-        let network = network(peer);
-        if self.count.load(Ordering::Relaxed) >= MAX_CONNECTIONS {
-            return None;
-        }
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = clients.entry(network).or_default();
-        if *own >= MAX_PER_CLIENT && !peer.is_loopback() {
-            return None;
-        }
-        *own += 1;
-        self.count.fetch_add(1, Ordering::Relaxed);
-        Some(Place { connections: self.clone(), network })
-    }
-
-    fn idle_timeout(&self) -> Duration {
-        if self.count.load(Ordering::Relaxed) > MAX_CONNECTIONS / 2 { IDLE_CROWDED } else { IDLE }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.connections.count.fetch_sub(1, Ordering::Relaxed);
-        let mut clients = self.connections.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = clients.get_mut(&self.network) {
-            *own -= 1;
-            if *own == 0 {
-                clients.remove(&self.network);
-            }
-        }
-    }
-}
-
-/// The /32 or /64 of a client.
-fn network(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V4(v4) => IpAddr::V4(v4),
-        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) & (u128::MAX << 64)).into()),
-    }
-}
 
 /// Binds TCP, and with port 0 finds one that is free for UDP too.
 pub(super) fn bind_both(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
@@ -113,24 +53,51 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
+/// What connections answer by: the rules, and those of a crowd, whose idle time-out is shorter (RFC 7828 section 3.3.2).
+#[derive(Clone)]
+struct RulesOf {
+    few: Arc<Rules>,
+    many: Arc<Rules>,
+}
+
+impl RulesOf {
+    fn new(rules: &Arc<Rules>, limits: &ConnectionLimits) -> RulesOf {
+        let mut many = Rules::clone(rules);
+        many.keepalive = (limits.idle_timeout(Crowd::Many).as_millis() / 100) as u16;
+        RulesOf { few: rules.clone(), many: Arc::new(many) }
+    }
+
+    fn of(&self, crowd: Crowd) -> &Rules {
+        match crowd {
+            Crowd::Few => &self.few,
+            Crowd::Many => &self.many,
+        }
+    }
+}
+
 /// Accepts connections until the task is aborted.
 pub(super) async fn serve(listener: TcpListener, serving: Serving, connections: Arc<Connections>) {
     let counters = serving.counters.block();
+    let rules = RulesOf::new(&serving.rules, connections.limits());
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
             // Out of descriptors: what is there goes on, and new ones wait in the backlog.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let Some(place) = connections.enter(peer.ip()) else { continue };
-        let serving = serving.clone();
-        let counters = counters.clone();
-        tokio::spawn(async move {
-            let place = place;
-            let mut connection = Connection::new(stream, peer, serving, counters);
-            // Whatever ends a connection ends it alone, and was caused by the other side.
-            let _ = connection.run(&place.connections).await;
-        });
+        let place = connections.enter(peer.ip());
+        let connection = Connection {
+            stream,
+            peer,
+            serving: serving.clone(),
+            rules: rules.clone(),
+            counters: counters.clone(),
+            incoming: Incoming::default(),
+            begun: None,
+            output: Vec::new(),
+            waiting: VecDeque::new(),
+        };
+        tokio::spawn(connection.live(place));
     }
 }
 
@@ -148,8 +115,11 @@ struct Connection {
     stream: TcpStream,
     peer: SocketAddr,
     serving: Serving,
+    rules: RulesOf,
     counters: Arc<Block>,
-    input: Vec<u8>,
+    incoming: Incoming,
+    /// When the first octet came of a message that is not whole yet.
+    begun: Option<Instant>,
     output: Vec<u8>,
     waiting: VecDeque<Waiting>,
 }
@@ -168,44 +138,53 @@ impl From<io::Error> for End {
     }
 }
 
-impl From<tokio::time::error::Elapsed> for End {
-    fn from(_elapsed: tokio::time::error::Elapsed) -> End {
-        End::Bad
-    }
-}
-
 impl Connection {
-    fn new(stream: TcpStream, peer: SocketAddr, serving: Serving, counters: Arc<Block>) -> Connection {
-        let waiting = VecDeque::new();
-        Connection { stream, peer, serving, counters, input: Vec::new(), output: Vec::new(), waiting }
+    /// Runs until it ends by itself or its place is wanted. Whatever ends a connection ends it alone, and was caused by
+    /// the other side.
+    async fn live(mut self, place: Place) {
+        tokio::select! {
+            _end = self.run(&place) => {}
+            () = place.wanted() => {}
+        }
     }
 
-    async fn run(&mut self, connections: &Connections) -> Result<(), End> {
+    async fn run(&mut self, place: &Place) -> Result<(), End> {
         self.stream.set_nodelay(true)?;
         let mut publications = self.serving.publications.clone();
+        let mut idle_since = Instant::now();
         let mut reading = true;
         while reading || !self.waiting.is_empty() {
-            let started = !self.input.is_empty();
-            let patience = if started { WHOLE } else { connections.idle_timeout() };
             let deferred = self.waiting.front().map(|one| one.until);
-            let may_read = reading && self.waiting.len() < MAX_IN_FLIGHT;
+            let may_read = reading && !self.is_full();
+            let idle_until = idle_since + place.idle_timeout();
+            // Who waits for a reply is not idle, and has one within `DEFERRAL`.
+            let until = self.begun.map_or(deferred.unwrap_or(idle_until), |begun| begun + WHOLE);
             tokio::select! {
-                read = timeout(patience, read_some(&mut self.stream, &mut self.input)), if may_read => {
+                read = timeout_at(until, read_some(&mut self.stream, &mut self.incoming)), if may_read => {
                     match read {
-                        Ok(octets) => reading = octets? > 0,
-                        Err(_elapsed) if self.waiting.is_empty() => return Err(End::Over),
-                        Err(_elapsed) => {}
+                        Ok(octets) => {
+                            reading = octets? > 0;
+                            idle_since = Instant::now();
+                            place.active();
+                            self.take_messages(place).await?;
+                        }
+                        // A message that is not whole in time: what came before it is still answered.
+                        Err(_elapsed) if self.begun.is_some() => reading = false,
+                        Err(_elapsed) if deferred.is_some() => {}
+                        Err(_elapsed) if idle_since + place.idle_timeout() > Instant::now() => {}
+                        Err(_elapsed) => return Err(End::Over),
                     }
-                    self.take_messages().await?;
                 }
                 changed = publications.changed(), if deferred.is_some() => {
                     if changed.is_err() {
                         return Err(End::Over);
                     }
-                    self.retry().await?;
+                    self.retry(place).await?;
+                    idle_since = Instant::now();
                 }
-                () = tokio::time::sleep_until(deferred.unwrap_or_else(Instant::now)), if deferred.is_some() => {
-                    self.retry().await?;
+                () = tokio::time::sleep_until(deferred.unwrap_or(until)), if deferred.is_some() => {
+                    self.retry(place).await?;
+                    idle_since = Instant::now();
                 }
             }
         }
@@ -213,53 +192,63 @@ impl Connection {
         Ok(())
     }
 
-    /// Answers all whole messages that were read.
-    async fn take_messages(&mut self) -> Result<(), End> {
-        let mut at = 0;
-        while let Some((length, rest)) = self.input[at..].split_first_chunk::<2>() {
-            let length = usize::from(u16::from_be_bytes(*length));
-            if length < HEADER {
-                self.flush().await?;
-                return Err(End::Bad);
+    /// Answers the whole messages that were read, as many as may be in flight.
+    async fn take_messages(&mut self, place: &Place) -> Result<(), End> {
+        // Taken out, so that its messages can be answered where they stand.
+        let mut incoming = std::mem::take(&mut self.incoming);
+        let mut taken = false;
+        self.begun = loop {
+            if self.is_full() {
+                break None;
             }
-            let Some(octets) = rest.get(..length) else { break };
-            let octets = octets.to_vec();
-            at += 2 + length;
-            self.answer(octets, None);
-            if self.output.len() >= WRITE_BUFFER {
-                self.flush().await?;
+            match incoming.next() {
+                Next::Message(octets) => {
+                    taken = true;
+                    self.answer(place, octets, None);
+                    if self.output.len() >= WRITE_BUFFER {
+                        self.flush().await?;
+                    }
+                }
+                Next::Empty => break None,
+                Next::Unfinished => break self.begun.filter(|_| !taken).or_else(|| Some(Instant::now())),
+                Next::NoMessage => {
+                    self.flush().await?;
+                    return Err(End::Bad);
+                }
             }
-        }
-        self.input.drain(..at);
-        if self.input.is_empty() {
-            // An idle connection holds no buffer.
-            self.input = Vec::new();
-        }
+        };
+        incoming.forget();
+        self.incoming = incoming;
         self.flush().await
     }
 
-    /// Asks again for the queries that wait.
-    async fn retry(&mut self) -> Result<(), End> {
+    /// Whether as many queries wait as may.
+    fn is_full(&self) -> bool {
+        let octets = || self.waiting.iter().map(|one| one.octets.len()).sum::<usize>();
+        self.waiting.len() >= MAX_IN_FLIGHT || octets() >= MAX_IN_FLIGHT_OCTETS
+    }
+
+    /// Asks again for the queries that wait, and then takes what was left unread for them.
+    async fn retry(&mut self, place: &Place) -> Result<(), End> {
         let now = Instant::now();
         for _ in 0..self.waiting.len() {
             if let Some(one) = self.waiting.pop_front() {
                 let until = if one.until <= now { Err(()) } else { Ok(one.until) };
-                self.answer(one.octets, Some(until));
+                self.answer(place, &one.octets, Some(until));
             }
             if self.output.len() >= WRITE_BUFFER {
                 self.flush().await?;
             }
         }
-        self.flush().await
+        self.take_messages(place).await
     }
 
     /// Appends the reply to the output, or the query to those that wait. `deferred` is none for a new query, an error
     /// for one whose time is over.
-    fn answer(&mut self, octets: Vec<u8>, deferred: Option<Result<Instant, ()>>) {
-        let full = self.waiting.len() >= MAX_IN_FLIGHT;
-        let patience = if full || deferred == Some(Err(())) { Patience::Ended } else { Patience::Wait };
+    fn answer(&mut self, place: &Place, octets: &[u8], deferred: Option<Result<Instant, ()>>) {
+        let patience = if deferred == Some(Err(())) { Patience::Ended } else { Patience::Wait };
         let request = Request {
-            octets: &octets,
+            octets,
             transport: Transport::Tcp,
             client: self.peer.ip(),
             now: self.serving.clock.now(),
@@ -267,7 +256,7 @@ impl Connection {
         };
         let outcome = ROOM.with_borrow_mut(|(scratch, out)| {
             let snapshot = self.serving.published.load();
-            let outcome = respond_guarded(&self.serving.rules, &snapshot, scratch, &request, out);
+            let outcome = respond_guarded(self.rules.of(place.crowd()), &snapshot, scratch, &request, out);
             if let Outcome::Reply { length, rcode } = &outcome {
                 self.counters.reply(Transport::Tcp, *rcode);
                 self.output.extend_from_slice(&(*length as u16).to_be_bytes());
@@ -282,7 +271,7 @@ impl Connection {
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 let until = deferred.and_then(Result::ok).unwrap_or_else(|| Instant::now() + DEFERRAL);
-                self.waiting.push_back(Waiting { octets, until });
+                self.waiting.push_back(Waiting { octets: octets.to_vec(), until });
             }
         }
     }
@@ -306,8 +295,7 @@ impl Connection {
     }
 }
 
-/// Reads what is there, at least one octet unless the other side has ended; keeps at most one message and a half.
-async fn read_some(stream: &mut TcpStream, input: &mut Vec<u8>) -> io::Result<usize> {
-    input.reserve(READ_STEP);
-    stream.read_buf(input).await
+/// Reads what is there, at least one octet unless the other side has ended.
+async fn read_some(stream: &mut TcpStream, incoming: &mut Incoming) -> io::Result<usize> {
+    stream.read_buf(incoming.room(READ_STEP)).await
 }

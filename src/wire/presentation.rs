@@ -58,7 +58,8 @@ pub fn checked(rtype: Rtype, wire: Vec<u8>) -> Result<Vec<u8>, String> {
     Ok(wire)
 }
 
-/// The data of one record as text, absolute names, RFC 3597 form where it does not parse as its type.
+/// The data of one record as text that reads back to the same octets: visible ASCII, absolute names; in RFC 3597 form
+/// where it does not parse as its type or its own form would say something else.
 pub fn rdata_to_text(rtype: Rtype, wire: &[u8]) -> String {
     if matches!(rtype, Rtype::ALIAS | Rtype::CNAME | Rtype::NS | Rtype::PTR | Rtype::DNAME) {
         let mut out = String::new();
@@ -69,7 +70,16 @@ pub fn rdata_to_text(rtype: Rtype, wire: &[u8]) -> String {
     }
     match parse(rtype, wire) {
         Some(ZoneRecordData::Unknown(_)) | None => generic_text(wire),
-        Some(data) => data.display_zonefile(DisplayKind::Simple).to_string(),
+        Some(data @ (ZoneRecordData::A(_) | ZoneRecordData::Aaaa(_))) => {
+            data.display_zonefile(DisplayKind::Simple).to_string()
+        }
+        Some(data) => {
+            // Printers of rarer types leave octets as they are that end a field, a line or a string, or are no text.
+            let text = data.display_zonefile(DisplayKind::Simple).to_string();
+            let visible = text.bytes().all(|octet| (0x20..0x7f).contains(&octet));
+            let reads_back = visible && rdata_from_text(rtype, &text, None).is_ok_and(|read| read == wire);
+            if reads_back { text } else { generic_text(wire) }
+        }
     }
 }
 
@@ -174,6 +184,14 @@ mod tests {
         }
         assert_eq!(round(Rtype::A, "192.0.2.1"), "192.0.2.1");
         assert_eq!(round(Rtype::MX, "10 Mail.Example.com."), "10 Mail.Example.com.");
+    }
+
+    #[test]
+    fn data_that_its_own_form_would_not_keep_is_printed_as_octets() {
+        let alpn = b"\0\x01\0\0\x01\0\x06\x05h3\xach2";
+        assert_eq!(rdata_to_text(Rtype::SVCB, alpn), "\\# 13 00010000010006056833ac6832");
+        let line = b"\0\x01\0\0\x01\0\x04\x03h\n2";
+        assert_eq!(rdata_to_text(Rtype::HTTPS, line), "\\# 11 0001000001000403680a32");
     }
 
     #[test]

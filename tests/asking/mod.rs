@@ -10,6 +10,7 @@ pub mod judge;
 pub mod model;
 pub mod query;
 pub mod reply;
+pub mod rich;
 pub mod sample;
 pub mod sound;
 pub mod text;

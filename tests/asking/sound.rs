@@ -48,7 +48,37 @@ pub fn check_reply(outcome: &Outcome, octets: &[u8], sent: &[u8], transport: Tra
         assert!(!reply.has(flag::AA), "AA with an error");
         assert!((0..3).all(|section| reply.records(section).next().is_none()), "records with an error");
     }
+    check_denial(&reply);
     Some(reply)
+}
+
+/// L1, L8, L11, H8: what stands in AUTHORITY, and what AA says of it. A reply that was cut may lack it.
+fn check_denial(reply: &Reply) {
+    if !matches!(reply.rcode(), 0 | 3) || reply.has(flag::TC) || reply.question.is_empty() {
+        return;
+    }
+    let types: HashSet<Rtype> = reply.records(1).map(|record| record.rtype).collect();
+    let first = reply.records(1).next();
+    let one_owner = reply.records(1).all(|record| first.is_some_and(|first| first.owner == record.owner));
+    if reply.rcode() == 3 {
+        assert!(types.contains(&Rtype::SOA) && reply.records(1).count() == 1, "NXDOMAIN without an SOA alone");
+        assert!(reply.has(flag::AA), "NXDOMAIN without AA");
+    }
+    let answered = reply.records(0).next().is_some();
+    match types.iter().copied().collect::<Vec<_>>()[..] {
+        [] => assert!(answered, "neither an answer nor a reason"),
+        [Rtype::SOA] => {
+            let soa = first.expect("a record");
+            let minimum = soa.rdata.last_chunk::<4>().map_or(0, |octets| u32::from_be_bytes(*octets));
+            assert!(reply.records(1).count() == 1 && soa.ttl <= minimum, "TTL {} of a denial", soa.ttl);
+            assert!(reply.has(flag::AA), "a denial without AA");
+        }
+        [Rtype::NS] => {
+            assert!(one_owner, "a referral to two places");
+            assert_eq!(reply.has(flag::AA), answered, "AA of a referral is that of the chain before it");
+        }
+        _ => panic!("{types:?} in AUTHORITY"),
+    }
 }
 
 /// Reads all of it, RDATA too, with a library that is not ours, to the last octet.
