@@ -11,8 +11,8 @@ MAJORITY = 2
 CNAME, DNAME = 5, 39
 UDP_LIMIT = 1232
 
-# replies by name of server; whole the same over TCP, None unless a reply was truncated.
-Case = namedtuple("Case", "query replies whole")
+# replies by name of server; whole the same over TCP, None unless a reply was truncated; apexes of all hosted zones in wire form.
+Case = namedtuple("Case", "query replies whole apexes")
 
 
 def part(reply, name):

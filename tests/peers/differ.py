@@ -18,7 +18,7 @@ import explained
 from asking import WINDOW
 from compare import Case, differences, faults
 from hosted import hosted
-from message import show_reply
+from message import show_reply, to_wire
 from queries import generate as queries_about, show
 from servers import NAMES, PEERS, Servers
 from zones import generate as random_zones
@@ -29,14 +29,15 @@ QUERIES_A_ZONE = 400
 MOST_SHOWN = 20
 
 
-def ask(clients, queries):
+def ask(clients, queries, apexes):
     """Cases for queries of one transport, at most WINDOW of them; truncated ones are asked again over TCP."""
     sent = [(name, clients[name].send(queries)) for name in NAMES]
     replies = {name: clients[name].finish(one) for name, one in sent}
-    cases = [Case(query, {name: replies[name][at] for name in NAMES}, None) for at, query in enumerate(queries)]
+    cases = [Case(query, {name: replies[name][at] for name in NAMES}, None, apexes)
+             for at, query in enumerate(queries)]
     cut = [at for at, case in enumerate(cases) if any(reply.tc for reply in case.replies.values())]
     if cut and not queries[0].tcp:
-        for at, whole in zip(cut, ask(clients, [queries[at]._replace(tcp=True) for at in cut])):
+        for at, whole in zip(cut, ask(clients, [queries[at]._replace(tcp=True) for at in cut], apexes)):
             cases[at] = cases[at]._replace(whole=whole)
     return cases
 
@@ -80,11 +81,12 @@ def run(binary, count, seed, folder):
     with Servers(binary, folder, zones) as clients:
         print("differ: seed %d, %d zones, %d queries, all loaded after %.1f s" % (
             seed, len(zones), len(queries), time.monotonic() - began), flush=True)
+        apexes = {to_wire(zone.apex).lower() for zone, _, _ in zones}
         again = 0
         for tcp in (False, True):
             chosen = [query for query in queries if query.tcp == tcp]
             for start in range(0, len(chosen), WINDOW):
-                for case in ask(clients, chosen[start:start + WINDOW]):
+                for case in ask(clients, chosen[start:start + WINDOW], apexes):
                     judge.judge(case)
                     if case.whole:
                         again += 1
