@@ -11,8 +11,9 @@ MAJORITY = 2
 CNAME, DNAME = 5, 39
 UDP_LIMIT = 1232
 
-# replies by name of server; whole the same over TCP, None unless a reply was truncated; apexes of all hosted zones in wire form.
-Case = namedtuple("Case", "query replies whole apexes")
+# replies by name of server; whole the same over TCP, None unless a reply was truncated. hosted: the A, AAAA and NS records of
+# each zone, by its apex in lower-case wire form.
+Case = namedtuple("Case", "query replies whole hosted")
 
 
 def part(reply, name):

@@ -21,7 +21,7 @@ from hosted import hosted
 from message import show_reply, to_wire
 from queries import generate as queries_about, show
 from servers import NAMES, PEERS, Servers
-from zones import generate as random_zones
+from zones import generate as random_zones, referred
 
 LONG = 200000
 QUERIES_A_ZONE = 400
@@ -29,15 +29,15 @@ QUERIES_A_ZONE = 400
 MOST_SHOWN = 20
 
 
-def ask(clients, queries, apexes):
+def ask(clients, queries, hosts):
     """Cases for queries of one transport, at most WINDOW of them; truncated ones are asked again over TCP."""
     sent = [(name, clients[name].send(queries)) for name in NAMES]
     replies = {name: clients[name].finish(one) for name, one in sent}
-    cases = [Case(query, {name: replies[name][at] for name in NAMES}, None, apexes)
+    cases = [Case(query, {name: replies[name][at] for name in NAMES}, None, hosts)
              for at, query in enumerate(queries)]
     cut = [at for at, case in enumerate(cases) if any(reply.tc for reply in case.replies.values())]
     if cut and not queries[0].tcp:
-        for at, whole in zip(cut, ask(clients, [queries[at]._replace(tcp=True) for at in cut], apexes)):
+        for at, whole in zip(cut, ask(clients, [queries[at]._replace(tcp=True) for at in cut], hosts)):
             cases[at] = cases[at]._replace(whole=whole)
     return cases
 
@@ -81,12 +81,12 @@ def run(binary, count, seed, folder):
     with Servers(binary, folder, zones) as clients:
         print("differ: seed %d, %d zones, %d queries, all loaded after %.1f s" % (
             seed, len(zones), len(queries), time.monotonic() - began), flush=True)
-        apexes = {to_wire(zone.apex).lower() for zone, _, _ in zones}
+        hosts = {to_wire(zone.apex).lower(): referred(zone) for zone, _, _ in zones}
         again = 0
         for tcp in (False, True):
             chosen = [query for query in queries if query.tcp == tcp]
             for start in range(0, len(chosen), WINDOW):
-                for case in ask(clients, chosen[start:start + WINDOW], apexes):
+                for case in ask(clients, chosen[start:start + WINDOW], hosts):
                     judge.judge(case)
                     if case.whole:
                         again += 1

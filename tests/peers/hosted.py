@@ -8,6 +8,7 @@ import re
 import subprocess
 import tempfile
 
+from message import read_text
 from servers import program
 from zones import Zone
 
@@ -41,21 +42,6 @@ def without_alias(lines):
                 yield "%s %d %s %s\n" % (owner, min(int(ttl), int(address.group(1))), address.group(2), address.group(3))
 
 
-def octets(text):
-    """A name in presentation form as labels."""
-    labels, label, at = [], b"", 0
-    while at < len(text):
-        if text[at] == "\\":
-            number = re.match(r"\d{3}", text[at + 1:at + 4])
-            label += bytes((int(number.group(0)),)) if number else text[at + 1].encode()
-            at += 4 if number else 2
-        elif text[at] == ".":
-            labels, label, at = labels + [label], b"", at + 1
-        else:
-            label, at = label + text[at].encode(), at + 1
-    return tuple(one for one in labels + [label] if one)
-
-
 def hosted():
     """A list of (Zone, own text, text for the peers)."""
     found = []
@@ -71,10 +57,10 @@ def hosted():
             theirs = subprocess.run(
                 [program("named-compilezone"), "-q", "-i", "none", "-k", "ignore", "-s", "full", "-o", "-",
                  name[:-len(".zone")], plain.name], check=True, stdout=subprocess.PIPE).stdout.decode("latin-1")
-        zone = Zone(octets(name[:-len(".zone")]))
+        zone = Zone(read_text(name[:-len(".zone")]))
         for line in theirs.splitlines():
             fields = line.split(None, 4)
             if len(fields) == 5:
-                zone.add(octets(fields[0]), fields[3], int(fields[1]), fields[4])
+                zone.add(read_text(fields[0]), fields[3], int(fields[1]), fields[4])
         found.append((zone, own, theirs))
     return found

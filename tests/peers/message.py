@@ -3,6 +3,7 @@
 Names are tuples of labels (bytes) without the root. In replies letter case, compression and order are left aside: an owner is
 its lower-case wire form, and names in the RDATA of the types below are written out and lowered too.
 """
+import re
 import struct
 from collections import namedtuple
 
@@ -58,6 +59,21 @@ def label_text(label):
 def name_text(labels):
     """Presentation form, absolute; every octet that could be special is written as its number."""
     return "".join(label_text(label) + "." for label in labels) or "."
+
+
+def read_text(text):
+    """A name in presentation form as labels."""
+    labels, label, at = [], b"", 0
+    while at < len(text):
+        if text[at] == "\\":
+            number = re.match(r"\d{3}", text[at + 1:at + 4])
+            label += bytes((int(number.group(0)),)) if number else text[at + 1].encode()
+            at += 4 if number else 2
+        elif text[at] == ".":
+            labels, label, at = labels + [label], b"", at + 1
+        else:
+            label, at = label + text[at].encode(), at + 1
+    return tuple(one for one in labels + [label] if one)
 
 
 def query_octets(ident, labels, rtype, bits, edns):

@@ -4,11 +4,13 @@ Predicates do not only recognise a kind of query: together they check, with what
 was truncated), that the reply of tenured is what the rule wants.
 """
 from compare import UDP_LIMIT
-from message import TYPES, from_wire, to_wire
+from message import TYPES, from_wire, read_name, to_wire
 from servers import PEERS
 
 CNAME, SOA, NS = TYPES["CNAME"], TYPES["SOA"], TYPES["NS"]
-NOTIMP = 4
+NOTIMP, YXDOMAIN = 4, 6
+# Types with targets, and the octet of RDATA at which the target begins.
+TARGETS = {NS: 0, TYPES["MX"]: 2, TYPES["SRV"]: 6, TYPES["SVCB"]: 2, TYPES["HTTPS"]: 2}
 MOST_STEPS = 16
 # CNAMEs after which Knot stops, the first of the peers to do so.
 KNOT_STEPS = 5
@@ -43,14 +45,14 @@ def same(one, case):
     mine = ours(case)
     added = set(one.authority) - set(mine.authority)
     minimal = bool(mine.answer) and not mine.authority and all(
-        record.type == NS and record.owner in case.apexes for record in added)
+        record.type == NS and record.owner in case.hosted for record in added)
     return (one.rcode, one.aa, one.tc, set(one.answer)) == (mine.rcode, mine.aa, mine.tc, set(mine.answer)) and (
         minimal or set(one.authority) == set(mine.authority))
 
 
 def zone_of(wire, case):
     """The apex of the hosted zone that a name in wire form is of, None if there is none."""
-    while wire not in case.apexes:
+    while wire not in case.hosted:
         if wire == b"\0":
             return None
         wire = wire[1 + wire[0]:]
@@ -88,6 +90,12 @@ def tcp(case):
 
 
 @predicate
+def ds_asked(case):
+    """QTYPE is DS."""
+    return case.query.rtype == TYPES["DS"]
+
+
+@predicate
 def nsec3_asked(case):
     """QTYPE is NSEC3."""
     return case.query.rtype == TYPES["NSEC3"]
@@ -108,6 +116,27 @@ def smallest_rrset(case):
     of_name = {key: records for key, records in known.items() if key[0] == last}
     least = min(of_name, key=lambda key: (sum(12 + len(one.data) for one in of_name[key]), key[1]), default=None)
     return [key for key in mine if key[0] == last] == [least] and all(known.get(key) == mine[key] for key in mine)
+
+
+@predicate
+def through_a_dname(case):
+    return TYPES["DNAME"] in [one.type for one in ours(case).answer]
+
+
+@predicate
+def all_or_least_known(case):
+    """A peer agrees; or at the end of our chain stands all that the peers give there (TCP), or no larger RRset than theirs."""
+    if a_peer_agrees(case):
+        return True
+    if not ours(case).answer or ours(case).rcode:
+        return False
+    last = ours(case).answer[-1].owner
+    mine = {one for one in ours(case).answer if one.owner == last}
+    known = {one for reply in untruncated(case) for one in reply.answer if one.owner == last}
+    if case.query.tcp:
+        return known <= mine
+    sizes = [sum(12 + len(one.data) for one in known if one.type == rtype) for rtype in {one.type for one in known}]
+    return len({one.type for one in mine}) == 1 and all(sum(12 + len(one.data) for one in mine) <= size for size in sizes)
 
 
 @predicate
@@ -150,8 +179,10 @@ def sixteen_steps(case):
 
 @predicate
 def a_peer_goes_on(case):
-    """NSD follows the same chain further: its answer contains ours."""
-    return bool([one for one in untruncated(case) if set(one.answer) > set(ours(case).answer)])
+    """NSD follows the same chain further: its answer contains ours, or the next step makes too long a name."""
+    mine = set(ours(case).answer)
+    return bool([one for one in untruncated(case)
+                 if set(one.answer) > mine or one.rcode == YXDOMAIN and set(one.answer) == mine])
 
 
 @predicate
@@ -161,6 +192,25 @@ def leaves_the_zone(case):
     if not steps or steps[-1] != ours(case).answer[-1] or ours(case).rcode or ours(case).authority or ours(case).tc:
         return False
     return zone_of(steps[-1].data, case) != zone_of(to_wire(case.query.labels).lower(), case)
+
+
+@predicate
+def ends_at_a_cut(case):
+    """Our answer ends in a CNAME to a name at or below a cut of the zone asked, and AUTHORITY is all NS of that cut."""
+    reply, steps = ours(case), cnames(ours(case))
+    apex = zone_of(to_wire(case.query.labels).lower(), case)
+    if not steps or steps[-1] != reply.answer[-1] or reply.rcode or reply.tc or not reply.authority:
+        return False
+    cut = reply.authority[0].owner
+    servers = {one for one in case.hosted.get(apex, ()) if one.type == NS and one.owner == cut}
+    return cut != apex and steps[-1].data.endswith(cut) and set(reply.authority) == servers
+
+
+@predicate
+def negative_of_this_zone(case):
+    """AUTHORITY is the SOA of the zone asked."""
+    owners = [(one.type, one.owner) for one in ours(case).authority]
+    return owners == [(SOA, zone_of(to_wire(case.query.labels).lower(), case))]
 
 
 @predicate
@@ -184,26 +234,25 @@ def over_the_limit(case):
 
 @predicate
 def referral(case):
-    reply = whole(case)
-    return not reply.aa and not reply.answer and bool([one for one in reply.authority if one.type == NS])
+    """Our whole reply is a referral, at once or at the end of a chain."""
+    return bool([one for one in whole(case).authority if one.type == NS])
 
 
 @predicate
 def others_leave_glue_out(case):
-    """Each peer without TC lacks in-domain glue that the whole referral has."""
-    return all(one.tc or one.rcode or in_domain(one) < in_domain(whole(case)) for one in peers(case))
+    """Each peer without TC lacks in-domain glue that the whole referral has, or compresses it to fewer octets than we do."""
+    all_glue = in_domain(whole(case))
+    return all(one.tc or one.rcode or in_domain(one) < all_glue or one.octets < whole(case).octets for one in peers(case))
 
 
 @predicate
-def soa_is_missing(case):
-    """The whole reply has the SOA of a negative answer, and ours lacks it, or a part of the chain before it."""
-    return bool([one for one in whole(case).authority if one.type == SOA]) and not ours(case).authority
-
-
-@predicate
-def chain_is_cut(case):
-    """Our truncated answer is a part of the whole one, so that its last name was not reached."""
-    return ours(case).tc and set(ours(case).answer) < set(whole(case).answer)
+def cut_short(case):
+    """Our truncated answer is a part of the whole one; or all of it and its rcode, without the SOA of the whole one."""
+    mine, all_of_it = ours(case), whole(case)
+    lacks_soa = SOA in [one.type for one in all_of_it.authority] and not mine.authority
+    if set(mine.answer) < set(all_of_it.answer):
+        return mine.tc
+    return mine.tc and mine.answer == all_of_it.answer and mine.rcode == all_of_it.rcode and lacks_soa
 
 
 @predicate
@@ -212,10 +261,26 @@ def fits(case):
     return not ours(case).tc and True in [one.tc for one in peers(case)] and a_peer_agrees(case)
 
 
+def written(record, records):
+    """Whether a zone's records have this one, or a wildcard that makes it."""
+    if record in records:
+        return True
+    above = record.owner
+    while above != b"\0":
+        above = above[1 + above[0]:]
+        if record._replace(owner=b"\1*" + above) in records:
+            return True
+    return False
+
+
 @predicate
-def known_addresses(case):
-    """Our additional records are a part of what the peers give in all, and all in-domain glue is there."""
-    known = {record for one in peers(case) + untruncated(case) for record in one.additional}
-    glue = {record for one in peers(case) + untruncated(case) if not one.aa for record in in_domain(one)}
-    mine = set(ours(case).additional)
-    return mine <= known and (ours(case).aa or glue <= mine)
+def addresses_of_targets(case):
+    """Our additional records are addresses from this zone of names that the rest points to; in-domain glue is all there."""
+    reply = ours(case)
+    records = case.hosted.get(zone_of(to_wire(case.query.labels).lower(), case), set())
+    targets = {read_name(one.data, TARGETS[one.type])[0] for one in reply.answer + reply.authority if one.type in TARGETS}
+    cuts = [one.owner for one in reply.authority if one.type == NS]
+    glue = {one for one in records if one.type != NS and one.owner in targets
+            and [cut for cut in cuts if one.owner.endswith(cut)]}
+    mine = set(reply.additional)
+    return all(written(one, records) and one.owner in targets for one in mine) and glue <= mine

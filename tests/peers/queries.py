@@ -64,6 +64,8 @@ def mixed(labels, rng):
 
 def a_type(zone, node, rng):
     draw = rng.random()
+    if draw < 0.20 and "DNAME" in zone.types(node):
+        return TYPES["ANY"]
     if draw < 0.40:
         return type_number(rng.choice(zone.types(node) or ["A"]))
     if draw < 0.50:

@@ -3,7 +3,9 @@
 Wildcards, empty non-terminals, cuts with glue in and out of the delegated domain, chains and loops of CNAME and DNAME, RRsets
 too large for UDP, labels with octets that zone files escape, and types whose targets get additional addresses.
 """
-from message import name_text
+import ipaddress
+
+from message import Record, TYPES, name_text, read_text, to_wire
 from rdata import PLAIN, POINTING, plain, pointing, text
 
 MOST_NAME = 255
@@ -37,6 +39,17 @@ class Zone:
         ordered = sorted(self.sets.items(), key=lambda one: (one[0][1] != "SOA",))
         return "".join("%s %d IN %s %s\n" % (name_text(owner), ttl, rtype, data)
                        for (owner, rtype), (ttl, values) in ordered for data in values)
+
+
+def referred(zone):
+    """The A, AAAA and NS records of a zone, glue included, as a reply would have them."""
+    found = set()
+    for (owner, rtype), (ttl, values) in zone.sets.items():
+        if rtype in ("A", "AAAA", "NS"):
+            octets = [to_wire(read_text(one)).lower() if rtype == "NS" else ipaddress.ip_address(one).packed
+                      for one in values]
+            found |= {Record(to_wire(owner).lower(), TYPES[rtype], ttl, one) for one in octets}
+    return found
 
 
 def below(name, apex):
