@@ -10,6 +10,7 @@ import collections
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -111,6 +112,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="folder for zones, configurations and logs; else a temporary one")
     options = parser.parse_args()
+    # The servers end with this process, however it is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = options.keep or tempfile.mkdtemp(prefix="differ-")
     os.makedirs(folder, exist_ok=True)
     try:

@@ -186,6 +186,21 @@ def a_peer_goes_on(case):
 
 
 @predicate
+def grows_to_an_end(case):
+    """DNAMEs of our answer make each of its CNAMEs, and it ends after 16, or YXDOMAIN where they would make too long a name."""
+    reply, name = ours(case), to_wire(case.query.labels).lower()
+    dnames = [one for one in reply.answer if one.type == TYPES["DNAME"]]
+    for step in cnames(reply) + [None]:
+        made = [(one.ttl, name[:-len(one.owner)] + one.data) for one in dnames if name.endswith(one.owner)]
+        if step is None:
+            too_long = bool(made) and len(made[0][1]) > 255
+            return sixteen_steps(case) or too_long and reply.rcode == YXDOMAIN and not reply.authority
+        if step.owner != name or (step.ttl, step.data) not in made:
+            return False
+        name = step.data
+
+
+@predicate
 def leaves_the_zone(case):
     """Our answer ends in a CNAME to a name of another zone or of none, NOERROR, without SOA."""
     steps = cnames(ours(case))

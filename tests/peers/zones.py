@@ -6,10 +6,10 @@ too large for UDP, labels with octets that zone files escape, and types whose ta
 import ipaddress
 
 from message import Record, TYPES, name_text, read_text, to_wire
-from rdata import PLAIN, POINTING, plain, pointing, text
+from rdata import PLAIN, POINTING, generic, plain, pointing, text
 
 MOST_NAME = 255
-TTLS = [5, 60, 300, 3600, 86400]
+TTLS = [0, 5, 60, 300, 3600, 86400]
 SUFFIX = (b"differ", b"test")
 POOL = [b"a", b"b", b"c", b"www", b"mail", b"ns", b"_tcp", b"*", b"*", b"d-e", b"Case", b"x1", b"x2"]
 ODD = [b"\0", b"a.b", b" ", b"\xff", b"x*", b"*x", b"**", b'"', b"\\", b";", b"@", b"$", b"(", b"l" * 63, b"\\000", b"A\x00b", b"\t"]
@@ -144,8 +144,12 @@ class Maker:
         self.servers(owner, [(b"ns", b"example", b"net")] if rng.random() < 0.4 else [])
         if rng.random() < 0.4:
             self.put(owner, "DS")
+        # Occluded: other data below the cut, and a cut below the cut.
         if rng.random() < 0.2:
             self.zone.add((b"a",) + owner, "TXT", 60, text(rng, 8))
+        if rng.random() < 0.2:
+            self.zone.add((b"b",) + owner, "NS", 60, name_text((b"ns0", b"b") + owner))
+            self.zone.add((b"ns0", b"b") + owner, "A", 60, plain(rng, "A"))
         self.names.append(owner)
         if all(label.isalnum() for label in owner) and rng.random() < 0.7:
             self.children.append(owner)
@@ -204,6 +208,15 @@ class Maker:
                 self.zone.add(owner, "MX", 300, pointing(rng, "MX", self.target()))
             self.names.append(owner)
 
+    def huge(self):
+        """RRsets that together are larger than a message over TCP, one of them nearly as large."""
+        owner = (b"huge",) + self.zone.apex
+        for _ in range(self.rng.choice([100, 230, 240, 243])):
+            self.zone.add(owner, "TXT", 300, text(self.rng, 240))
+        for _ in range(self.rng.choice([1, 12, 30])):
+            self.zone.add(owner, "TYPE65280", 300, generic(bytes(self.rng.randrange(256) for _ in range(250))))
+        self.names.append(owner)
+
     def long_names(self):
         """Names near 255 octets, and a DNAME whose target makes longer ones."""
         rng, apex = self.rng, self.zone.apex
@@ -233,6 +246,17 @@ def generate(rng, count):
                 inner = Maker(rng, Zone(child), others + [apex])
                 inner.fill(rng.choice([3, 8]))
                 zones.append(inner.zone)
+        if rng.random() < 0.04:
+            maker.huge()
+        if rng.random() < 0.06:
+            # A zone whose apex is a DNAME, so that nothing else is in it.
+            moved = Zone((b"moved%d" % len(zones),) + SUFFIX)
+            inner = Maker(rng, moved, others)
+            moved.add(moved.apex, "SOA", 60, "ns.example.net. host.example.net. 1 7200 900 1209600 %d" % rng.choice(TTLS))
+            moved.add(moved.apex, "NS", 60, "ns.example.net.")
+            moved.add(moved.apex, "DNAME", rng.choice(TTLS), name_text(rng.choice([apex, apex, (b"a",) + moved.apex])))
+            inner.put(moved.apex, "A")
+            zones.append(moved)
         if rng.random() < 0.1:
             # A zone below another one of ours that does not delegate it.
             inner = Maker(rng, Zone((b"undelegated",) + apex), others + [apex])
