@@ -119,6 +119,8 @@ pub enum Outcome {
         length: usize,
         /// Its code.
         rcode: Rcode,
+        /// Type of the question that it answers; none where the message had none that could be read.
+        rtype: Option<Rtype>,
     },
     /// The answer depends on a target that is being resolved: ask again when it is known.
     Pending(TargetKey),
@@ -182,7 +184,7 @@ pub fn respond(
         query.recursion_desired = false;
         let mut writer = Writer::new(out, &query, PLAIN_UDP, None);
         writer.set_rcode(Rcode::NOTIMP);
-        return Outcome::Reply { length: writer.finish(), rcode: Rcode::NOTIMP };
+        return Outcome::Reply { length: writer.finish(), rcode: Rcode::NOTIMP, rtype: None };
     }
     let name = match &query.question {
         Some(question) => scratch.name.load(snapshot.key(), question.name).then_some(&scratch.name),
@@ -205,7 +207,8 @@ pub fn respond(
     {
         write_bad_key(&mut writer, tsig);
     }
-    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode }
+    let rtype = query.question.as_ref().map(|question| question.rtype);
+    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode, rtype }
 }
 
 /// Most octets of the reply. A client that has not shown where it is gets no large ones (answers.md A4).

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::counters::{Block, Unanswered};
+use super::counters::{AddressFamily, Shared, Unanswered};
 use super::parking::DEFERRAL;
 use super::{Serving, respond_guarded};
 use crate::answer::{MAX_MESSAGE, Outcome, Patience, Request, Scratch, Transport};
@@ -115,7 +115,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Accepts connections until the task is aborted.
 pub(super) async fn serve(listener: TcpListener, serving: Serving, connections: Arc<Connections>) {
-    let counters = serving.counters.block();
+    let counters = serving.counters.shared(Transport::Tcp);
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
             // Out of descriptors: what is there goes on, and new ones wait in the backlog.
@@ -148,7 +148,7 @@ struct Connection {
     stream: TcpStream,
     peer: SocketAddr,
     serving: Serving,
-    counters: Arc<Block>,
+    counters: Shared,
     input: Vec<u8>,
     output: Vec<u8>,
     waiting: VecDeque<Waiting>,
@@ -175,7 +175,7 @@ impl From<tokio::time::error::Elapsed> for End {
 }
 
 impl Connection {
-    fn new(stream: TcpStream, peer: SocketAddr, serving: Serving, counters: Arc<Block>) -> Connection {
+    fn new(stream: TcpStream, peer: SocketAddr, serving: Serving, counters: Shared) -> Connection {
         let waiting = VecDeque::new();
         Connection { stream, peer, serving, counters, input: Vec::new(), output: Vec::new(), waiting }
     }
@@ -268,8 +268,8 @@ impl Connection {
         let outcome = ROOM.with_borrow_mut(|(scratch, out)| {
             let snapshot = self.serving.published.load();
             let outcome = respond_guarded(&self.serving.rules, &snapshot, scratch, &request, out);
-            if let Outcome::Reply { length, rcode } = &outcome {
-                self.counters.reply(Transport::Tcp, *rcode);
+            if let Outcome::Reply { length, rcode, rtype } = &outcome {
+                self.counters.reply(AddressFamily::of(self.peer.ip()), *rtype, *rcode);
                 self.output.extend_from_slice(&(*length as u16).to_be_bytes());
                 self.output.extend_from_slice(&out[..*length]);
             }
