@@ -95,6 +95,7 @@ async fn run(config: Config) -> Result<(), String> {
         clock,
         defaults: Defaults { nameservers: config.dns.nameservers.clone() },
         readiness: readiness.clone(),
+        counters: serving.counters.clone(),
     };
     let (ended, mut end) = watch::channel(());
     let api = tokio::spawn(crate::api::serve(http, crate::api::router(state), async move {

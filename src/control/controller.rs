@@ -8,6 +8,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::assemble;
 use super::handle::Request;
+use super::measures::{Measures, observe};
 use crate::clock::Clock;
 use crate::ledger::code::Code;
 use crate::ledger::plan::plan;
@@ -60,6 +61,7 @@ pub(super) struct Controller {
     /// The Snapshot before the one that is published: kept until the next, so that a large zone that goes is freed
     /// here and not by a thread that answers queries.
     pub(super) retired: Option<Arc<Snapshot>>,
+    pub(super) measures: Measures,
 }
 
 /// What a command came to inside its transaction.
@@ -103,8 +105,10 @@ impl Controller {
     }
 
     fn publish(&mut self, next: Snapshot) {
+        let started = Instant::now();
         self.retired = Some(self.snapshots.published().get());
         self.snapshots.publish(next);
+        observe(&self.measures.publish, started);
     }
 
     /// One transaction: the first command and those that wait behind it.
@@ -145,7 +149,7 @@ impl Controller {
         }
         if !wrote {
             self.writer.rollback().await;
-        } else if let Err(error) = self.writer.commit().await {
+        } else if let Err(error) = self.commit().await {
             self.fail(answers, &error).await;
             return;
         } else {
@@ -156,6 +160,13 @@ impl Controller {
         for (reply, answer) in answers {
             let _ = reply.send(answer);
         }
+    }
+
+    async fn commit(&mut self) -> Result<(), StoreError> {
+        let started = Instant::now();
+        let committed = self.writer.commit().await;
+        observe(&self.measures.commit, started);
+        committed
     }
 
     /// Nothing of the batch is in effect; whoever was told otherwise within it is told so.

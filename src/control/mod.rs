@@ -5,6 +5,7 @@ pub mod check;
 mod controller;
 pub mod handle;
 mod load;
+mod measures;
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, watch};
 
 pub use handle::{Handle, Request};
+pub use measures::Measures;
 
 use crate::clock::Clock;
 use crate::ledger::actor::{Actor, Role, TokenLimits};
@@ -67,7 +69,15 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
     let (inbox, jobs) = mpsc::channel(controller::INBOX);
     let (alias, updates) = mpsc::channel(controller::ALIAS_INBOX);
     let stop = Arc::new(Notify::new());
-    let handle = Handle { published: snapshots.published(), revision, inbox, alias, stop: stop.clone() };
+    let measures = Measures::new();
+    let handle = Handle {
+        published: snapshots.published(),
+        revision,
+        inbox,
+        alias,
+        stop: stop.clone(),
+        measures: measures.clone(),
+    };
     let controller = controller::Controller {
         writer,
         snapshots,
@@ -77,6 +87,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         revision: revisions,
         stop,
         retired: None,
+        measures,
     };
     let runtime = tokio::runtime::Handle::current();
     // Planning and assembling a large zone takes a while, which must not hold up a thread of the runtime.

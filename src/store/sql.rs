@@ -46,6 +46,7 @@ statements! {
         SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
             o.created_at, o.asserted_at, o.revision
         FROM owner AS o ORDER BY o.name";
+    OWNER_STATES = "SELECT state, count(*) FROM owner GROUP BY state";
     OWNER_COUNTS = "SELECT owner_id, state, count(*) FROM claim GROUP BY owner_id, state";
     OWNER_COUNTS_OF = "SELECT owner_id, state, count(*) FROM claim WHERE owner_id = ?1 GROUP BY owner_id, state";
     CHILDREN = "SELECT parent, count(*) FROM owner WHERE parent IS NOT NULL GROUP BY parent";

@@ -44,6 +44,7 @@ impl Service {
                 clock: clock.clone(),
                 defaults: Defaults::default(),
                 readiness: readiness.clone(),
+                counters: std::sync::Arc::default(),
             };
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");
