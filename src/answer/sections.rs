@@ -6,7 +6,7 @@ use super::{AnyPolicy, Request, Rules, Scratch, Transport, Verdict};
 use crate::wire::codes::{ExtendedError, Rcode, Rtype};
 use crate::wire::name::{MAX_NAME, wire_length};
 use crate::wire::query::Question;
-use crate::wire::writer::{Full, Owner, Section, Writer};
+use crate::wire::writer::{Full, Owner, Record, Section, Writer};
 use crate::zone::alias::{Family, TargetKey};
 use crate::zone::content::{Lookup, Zone};
 use crate::zone::node::{Flags, Node, RRsetRef};
@@ -42,6 +42,8 @@ pub(super) struct Answer<'a, 'b> {
     chain: usize,
     /// Hashes of the owners of the DNAMEs written, by the step that wrote them: none is written twice.
     dnames: [u64; MAX_CHAIN],
+    /// See [`Verdict`]: of the zone, and of the first node that gave data.
+    account: u64,
 }
 
 impl<'a, 'b> Answer<'a, 'b> {
@@ -56,7 +58,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         question: &'a Question<'a>,
         writer: &'a mut Writer<'b>,
     ) -> Answer<'a, 'b> {
-        Answer { rules, snapshot, zone, scratch, request, question, writer, chain: 0, dnames: [0; MAX_CHAIN] }
+        Answer { rules, snapshot, zone, scratch, request, question, writer, chain: 0, dnames: [0; MAX_CHAIN], account: 0 }
     }
 
     /// Writes all sections. `Err` is the target that the answer waits for.
@@ -67,15 +69,27 @@ impl<'a, 'b> Answer<'a, 'b> {
         loop {
             met[self.chain] = self.scratch.name.hash(self.scratch.name.labels());
             match self.step() {
-                Step::Done(verdict) => return Ok(verdict),
+                Step::Done(verdict) => return Ok(Verdict { account: self.account, ..verdict }),
                 Step::Pending(target) => return Err(target),
                 Step::Onward => {}
             }
             let hash = self.scratch.name.hash(self.scratch.name.labels());
             if met[..self.chain].contains(&hash) || !self.is_in_zone() {
-                return Ok(Verdict::code(Rcode::NOERROR));
+                return Ok(Verdict { account: self.account, ..Verdict::code(Rcode::NOERROR) });
             }
         }
+    }
+
+    /// Sets the account of the reply: random names below a wildcard, below a cut, or that do not exist share one.
+    fn set_account(&mut self, found: Lookup<'_>) {
+        let (key, name) = (self.snapshot.key(), &self.scratch.name);
+        let zone = name.hash(self.zone.apex_labels());
+        self.account = match found {
+            Lookup::Exact(node) | Lookup::Wildcard(node) | Lookup::Cut(node) | Lookup::Dname(node) => {
+                zone ^ key.hash(node.name()).rotate_left(1)
+            }
+            Lookup::NoName => zone,
+        };
     }
 
     fn is_in_zone(&self) -> bool {
@@ -89,6 +103,9 @@ impl<'a, 'b> Answer<'a, 'b> {
         let found = zone.lookup(&self.scratch.name, self.question.rtype == Rtype::DS);
         if self.chain == 0 && !matches!(found, Lookup::Cut(_)) {
             self.writer.set_authoritative();
+        }
+        if self.chain == 0 && self.rules.limiter.is_some() {
+            self.set_account(found);
         }
         match found {
             Lookup::Exact(node) | Lookup::Wildcard(node) => self.at_node(node),
@@ -158,7 +175,7 @@ impl<'a, 'b> Answer<'a, 'b> {
                 if self.put_addresses(Section::Answer, None, family, addresses, ttl).is_err() {
                     return self.truncate();
                 }
-                Step::Done(Verdict { rcode: Rcode::NOERROR, error })
+                Step::Done(Verdict { error, ..Verdict::code(Rcode::NOERROR) })
             }
             Flattened::NoData { soa_cap, error } => match self.deny(Rcode::NOERROR, soa_cap) {
                 Step::Done(verdict) => Step::Done(Verdict { error: error.or(verdict.error), ..verdict }),
@@ -231,7 +248,12 @@ impl<'a, 'b> Answer<'a, 'b> {
         let ttl = soa.ttl.min(minimum).min(cap);
         let owner = Owner::Name(zone.apex().as_wire());
         let key = self.snapshot.key();
-        let put = self.writer.record(&mut self.scratch.other, key, Section::Authority, owner, Rtype::SOA, ttl, rdata);
+        let put = self.writer.record(
+            &mut self.scratch.other,
+            key,
+            Section::Authority,
+            Record { owner, rtype: Rtype::SOA, ttl, rdata },
+        );
         if put.is_err() {
             self.writer.set_truncated();
         }
@@ -314,7 +336,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         let key = self.snapshot.key();
         let Scratch { name, other, .. } = &mut *self.scratch;
         let owner = if self.chain == 0 { Owner::Question } else { Owner::Name(name.wire()) };
-        self.writer.record(other, key, section, owner, rtype, ttl, rdata)
+        self.writer.record(other, key, section, Record { owner, rtype, ttl, rdata })
     }
 
     /// Writes an RRset whole, or nothing of it. Addresses begin at another one for each id, so that clients spread.
@@ -328,7 +350,8 @@ impl<'a, 'b> Answer<'a, 'b> {
         let key = self.snapshot.key();
         for rdata in rrset.records().skip(first).chain(rrset.records().take(first)) {
             let other = &mut self.scratch.other;
-            let put = self.writer.record(other, key, section, owner, rrset.rtype, rrset.ttl, rdata);
+            let put =
+                self.writer.record(other, key, section, Record { owner, rtype: rrset.rtype, ttl: rrset.ttl, rdata });
             if put.is_err() {
                 self.writer.back_to(mark);
                 return put;
@@ -358,7 +381,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         for index in (first..count).chain(0..first) {
             let Some(rdata) = addresses.get(family, index) else { continue };
             let other = &mut self.scratch.other;
-            let put = self.writer.record(other, key, section, owner, family.rtype(), ttl, rdata);
+            let put = self.writer.record(other, key, section, Record { owner, rtype: family.rtype(), ttl, rdata });
             if put.is_err() {
                 self.writer.back_to(mark);
                 return put;

@@ -34,6 +34,8 @@ pub const MAX_IMPORT_TIME: Duration = Duration::from_secs(600);
 pub const MAX_URL: usize = 8 * 1024;
 /// Longest request id that is taken from the caller, in octets.
 pub const MAX_REQUEST_ID: usize = 128;
+/// Most zones that the log line of a write names.
+const MAX_LOGGED_ZONES: usize = 10;
 /// Header of the request id.
 pub const REQUEST_ID: &str = "x-request-id";
 
@@ -229,6 +231,7 @@ impl Call {
             }
             Some(_) | None => Ok(()),
         };
+        self.dry_run()?;
         choice("targetCheck", &["off", "warn"], &["require"])?;
         choice("refs", &["report"], &["block"])?;
         choice("wait", &["none"], &["resolved"])
@@ -243,6 +246,9 @@ impl Call {
         let (token, id) = (&self.actor.token, &self.request_id);
         match &outcome {
             Ok(report) => {
+                let changed: Vec<String> =
+                    report.serials.iter().take(MAX_LOGGED_ZONES).map(|(apex, _)| apex.to_string()).collect();
+                let zone = if zone.is_empty() { changed.join(" ") } else { zone.to_owned() };
                 let count = |outcome| report.summary.count(outcome);
                 tracing::info!(
                     %token, owner = ?owner, request = ?id, zone = ?zone, dry_run, revision = report.revision,

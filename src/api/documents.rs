@@ -409,8 +409,11 @@ pub struct DeletedDocument {
     /// `deleted` or `unchanged`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Owners deleted.
-    pub owners_deleted: Vec<String>,
+    /// How many owners were deleted.
+    pub owners_deleted: u64,
+    /// Which.
+    #[serde(default)]
+    pub owners: Vec<String>,
     /// Claims deleted, each with its owner.
     pub records: Vec<ItemDocument>,
     /// Claims that moved up.
@@ -539,4 +542,65 @@ pub struct AliasTargetDocument {
     pub families: BTreeMap<String, FamilyDocument>,
     /// The records that lead to it.
     pub records: Vec<AliasRecordDocument>,
+}
+
+/// A step of an explanation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepDocument {
+    /// A stable word: `zone`, `wildcard`, `cut`, `cname`, `dname`, `alias`, `found`, `nodata`, `nxdomain`, `noZone`,
+    /// `outside`, `chain`.
+    pub step: String,
+    /// One sentence.
+    pub detail: String,
+}
+
+/// The answer as served now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerDocument {
+    /// The response code.
+    pub rcode: String,
+    /// `name ttl type data`.
+    pub records: Vec<String>,
+}
+
+/// A claim that waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedDocument {
+    /// Whose.
+    pub owner: String,
+    /// The type.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// What would be served.
+    pub values: Vec<String>,
+    /// Since when.
+    pub since: String,
+}
+
+/// Why a name answers what it answers (ownership.md section 4).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplanationDocument {
+    /// The revision that is served.
+    pub revision: u64,
+    /// The name.
+    pub name: String,
+    /// The name with U-labels, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unicode: Option<String>,
+    /// The type.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// One sentence.
+    pub verdict: String,
+    /// How it comes to that.
+    pub steps: Vec<StepDocument>,
+    /// What is served now.
+    pub answer: AnswerDocument,
+    /// Whose record decides.
+    pub holder: Option<HolderDocument>,
+    /// Who waits for it.
+    pub queued: Vec<QueuedDocument>,
+    /// The last changes of the name, oldest first.
+    pub changes: Vec<ChangeDocument>,
 }

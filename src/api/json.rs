@@ -12,8 +12,10 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, header};
 use percent_encoding::percent_decode_str;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde_path_to_error::{Path, Segment};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::documents::ErrorDocument;
 use super::problem::Refused;
 use crate::ledger::code::Code;
 
@@ -119,7 +121,37 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     })?;
     check_depth(text.as_bytes())?;
     let text = if text.trim().is_empty() { "{}" } else { text };
-    serde_json::from_str(text).map_err(|error| Refused::bad_request(format!("the body is not as it should be: {error}")))
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let pointer = pointer(error.path());
+        not_as_expected(pointer, error.inner())
+    })?;
+    reader.end().map_err(|error| not_as_expected(String::new(), &error))?;
+    Ok(value)
+}
+
+/// `serde`'s words, with the place in the document if it is inside of one.
+fn not_as_expected(pointer: String, error: &serde_json::Error) -> Refused {
+    let place = if pointer.is_empty() { String::new() } else { format!(" at {pointer}") };
+    let refused = Refused::bad_request(format!("the body is not as it should be{place}: {error}"));
+    if pointer.is_empty() {
+        return refused;
+    }
+    let code = Code::BadRequest.text().to_owned();
+    refused.with_errors(vec![ErrorDocument { pointer: Some(pointer), line: None, code, detail: error.to_string() }])
+}
+
+/// A JSON pointer (RFC 6901).
+fn pointer(path: &Path) -> String {
+    let mut out = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => out.push_str(&format!("/{index}")),
+            Segment::Map { key } => out.push_str(&format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    out
 }
 
 /// Refuses what is nested deeper than [`MAX_DEPTH`], before anything recurses on it.
@@ -275,6 +307,13 @@ mod tests {
         assert_eq!(read::<Sample>(b"").expect("an empty body is {}"), Sample::default());
         let text = br#"{"number":18446744073709551615,"labels":{"a":"[[[[["}}"#;
         assert_eq!(read::<Sample>(text).expect("the largest number").number, Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_wrong_value_is_pointed_at() {
+        let refused = read::<Sample>(br#"{"labels":{"a/b":1}}"#).expect_err("a label is a text");
+        assert_eq!(refused.document().errors[0].pointer.as_deref(), Some("/labels/a~1b"));
+        assert!(refused.document().detail.contains("/labels/a~1b"), "{refused:?}");
     }
 
     #[test]

@@ -5,7 +5,9 @@ mod alias_view;
 pub mod auth;
 pub mod call;
 pub mod documents;
+mod explained;
 pub mod json;
+pub mod listen;
 pub mod native;
 pub mod problem;
 pub mod readiness;
@@ -28,6 +30,7 @@ use crate::wire::name::Name;
 use crate::zone::walk::Trust;
 use call::{MAX_REQUEST_ID, MAX_URL, REQUEST_ID, RequestId};
 use problem::Refused;
+pub use listen::serve;
 pub use readiness::{Phase, Readiness, Stage};
 
 /// What the API takes for keys that a request leaves out.
@@ -56,7 +59,7 @@ pub struct ApiState {
     pub readiness: Readiness,
 }
 
-/// All routes of the API on one router; serve it with `axum::serve`.
+/// All routes of the API on one router, for [`serve`].
 pub fn router(state: ApiState) -> Router {
     let bodies = json::Bodies::default();
     let mut router = Router::new();

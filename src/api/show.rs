@@ -17,7 +17,7 @@ use crate::ledger::report::{Holder, Item, ItemOutcome, Promoted, Report, Summary
 use crate::ledger::zone::ZoneRow;
 use crate::store::rows::{ClaimRow, OwnerSummary, TokenRow};
 use crate::wire::codes::Rtype;
-use crate::wire::name::Name;
+use crate::wire::name::{Name, wire_length};
 use crate::wire::presentation;
 use crate::zone::alias::Moment;
 
@@ -115,16 +115,26 @@ pub fn alias_options(options: AliasOptions) -> AliasOptionsDocument {
     AliasOptionsDocument { families, static_mode: static_mode.to_owned() }
 }
 
-/// A claim.
-pub fn record(row: &ClaimRow) -> RecordDocument {
+/// An SOA with the serial that is served (RFC 1035 section 3.3.13: two names, then the serial).
+fn with_serial(soa: &[u8], serial: u32) -> Option<Vec<u8>> {
+    let first = wire_length(soa)?;
+    let at = first + wire_length(soa.get(first..)?)?;
+    let mut out = soa.to_vec();
+    out.get_mut(at..at + 4)?.copy_from_slice(&serial.to_be_bytes());
+    Some(out)
+}
+
+/// A claim. `serial` is that of its zone, which stands in no claim.
+pub fn record(row: &ClaimRow, serial: Option<u32>) -> RecordDocument {
     let claim = &row.claim;
+    let soa = (claim.rtype == Rtype::SOA).then(|| with_serial(claim.records.first()?, serial?)).flatten();
     RecordDocument {
         zone: row.zone.to_string(),
         name: claim.name.to_string(),
         unicode: unicode(&claim.name),
         rtype: claim.rtype.to_string(),
         ttl: claim.ttl,
-        values: values(claim.rtype, &claim.records),
+        values: soa.map_or_else(|| values(claim.rtype, &claim.records), |soa| values(Rtype::SOA, &[soa])),
         owner: claim.owner_id.as_str().to_owned(),
         set_id: (!claim.set_id.is_empty()).then(|| claim.set_id.clone()),
         state: claim.state.text().to_owned(),
@@ -273,7 +283,8 @@ pub fn deleted(report: &Report, dry_run: bool) -> DeletedDocument {
         revision: report.revision,
         dry_run,
         outcome: report.subject.map(|outcome| outcome.text().to_owned()),
-        owners_deleted: owner_ids(&report.owners_deleted),
+        owners_deleted: report.owners_deleted.len() as u64,
+        owners: owner_ids(&report.owners_deleted),
         records: report.results.iter().map(|one| item(one, None)).collect(),
         promoted: promotions,
         serials: report.serials.iter().map(|(zone, serial)| (zone.to_string(), *serial)).collect(),
@@ -292,7 +303,7 @@ pub fn history(rtype: &str, stored: Option<&str>) -> Value {
     value
 }
 
-/// Records of a hexadecimal text in which each has its length in two octets before it.
+/// Records of a hexadecimal text in which each has its length in two octets before it, the lower first.
 fn records_of(hexadecimal: &str) -> Option<Vec<Vec<u8>>> {
     let octets: Vec<u8> = (0..hexadecimal.len())
         .step_by(2)
@@ -302,7 +313,7 @@ fn records_of(hexadecimal: &str) -> Option<Vec<Vec<u8>>> {
     let mut rest = &octets[..];
     while !rest.is_empty() {
         let (length, after) = rest.split_at_checked(2)?;
-        let (record, after) = after.split_at_checked(usize::from(u16::from_be_bytes([length[0], length[1]])))?;
+        let (record, after) = after.split_at_checked(usize::from(u16::from_le_bytes([length[0], length[1]])))?;
         records.push(record.to_vec());
         rest = after;
     }
@@ -315,7 +326,7 @@ mod tests {
 
     #[test]
     fn history_shows_values_and_not_octets() {
-        let shown = history("A", Some(r#"{"state":"held","ttl":300,"data":"0004c00002010004c0000202"}"#));
+        let shown = history("A", Some(r#"{"state":"held","ttl":300,"data":"0400C00002010400C0000202"}"#));
         assert_eq!(shown["values"], json!(["192.0.2.1", "192.0.2.2"]));
         assert_eq!(shown.get("data"), None);
         assert_eq!(history("A", None), Value::Null);

@@ -97,22 +97,18 @@ async fn run(config: Config) -> Result<(), String> {
         readiness: readiness.clone(),
     };
     let (ended, mut end) = watch::channel(());
-    let api = tokio::spawn(
-        axum::serve(http, crate::api::router(state))
-            .with_graceful_shutdown(async move {
-                // The sender goes when the server ends.
-                let _ = end.changed().await;
-            })
-            .into_future(),
-    );
+    let api = tokio::spawn(crate::api::serve(http, crate::api::router(state), async move {
+        // The sender goes when the server ends.
+        let _ = end.changed().await;
+    }));
     greet(&config, &handle, &listeners.addresses, http_address);
     wait_for_end(&readiness).await?;
     drop(ended);
     listeners.stop();
     // A client that keeps a request open does not keep the server.
     let _ = tokio::time::timeout(DRAIN, api).await;
-    drop((handle, publications, serving));
-    // The controller ends when its last handle is gone; what it was asked before is done by then.
+    handle.stop();
+    // What was asked before is committed and answered by then.
     let _ = tokio::time::timeout(DRAIN, task).await;
     Ok(())
 }

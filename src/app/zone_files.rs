@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::JoinSet;
 
-use super::includes::Includes;
+use super::includes::{self, Includes};
 use crate::control::{Handle, Request};
 use crate::ledger::actor::{Actor, Door};
 use crate::ledger::command::{Command, ImportZone, OnConflict};
@@ -127,7 +127,7 @@ async fn import_file(handle: &Handle, path: &Path) -> Became {
 
 fn read_file(path: &Path, origin: Option<&Name>) -> Result<ZoneFile, Vec<String>> {
     let shown = path.display().to_string();
-    let text = std::fs::read(path).map_err(|error| vec![format!("{shown}: {error}")])?;
+    let text = includes::read_file(path, includes::MAX_FILE).map_err(|error| vec![format!("{shown}: {error}")])?;
     let mut includes = Includes::below(path);
     read(&text, &shown, origin, &mut includes)
         .map_err(|errors| errors.iter().map(|error| error.to_string()).collect())

@@ -10,13 +10,16 @@ use serde_json::{Map, Value};
 
 use super::client::{Body, Client, path};
 use super::failure::Failure;
-use super::include;
 use super::output::Format;
 use super::report;
 use crate::api::documents::ReportDocument;
+use crate::app::includes::read_file;
 
 /// Largest input, in octets: what the API takes.
 const MAX_INPUT: u64 = 64 * 1024 * 1024;
+
+/// An owner and the body of its apply.
+type OwnerSet = (String, Map<String, Value>);
 
 #[derive(Args, Debug)]
 pub(super) struct Flags {
@@ -90,15 +93,15 @@ fn input(file: &Path) -> Result<String, Failure> {
         }
         octets
     } else {
-        include::read(file, MAX_INPUT).map_err(|error| Failure::failed(format!("{shown}: {error}")))?
+        read_file(file, MAX_INPUT).map_err(|error| Failure::failed(format!("{shown}: {error}")))?
     };
     String::from_utf8(octets).map_err(|_| Failure::failed(format!("{shown} is no UTF-8")))
 }
 
 /// The body for each owner, in the order in which owners first come. Documents of one owner are one set: its full set
 /// is all that they list.
-fn sets(text: &str, default_owner: Option<&str>) -> Result<Vec<(String, Map<String, Value>)>, String> {
-    let mut sets: Vec<(String, Map<String, Value>)> = Vec::new();
+fn sets(text: &str, default_owner: Option<&str>) -> Result<Vec<OwnerSet>, String> {
+    let mut sets: Vec<OwnerSet> = Vec::new();
     for (number, document) in documents(text)?.into_iter().enumerate() {
         let at = |what: String| format!("document {}: {what}", number + 1);
         let mut keys = match document {

@@ -61,7 +61,7 @@ pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result
 }
 
 /// A change in a few words: what was, an arrow, what is.
-fn what(before: &Value, after: &Value) -> String {
+pub(super) fn what(before: &Value, after: &Value) -> String {
     match (short(before), short(after)) {
         (None, Some(after)) => format!("+ {after}"),
         (Some(before), None) => format!("- {before}"),

@@ -1,12 +1,12 @@
 //! The command line: `serve` is the server, all else is a client of the API or works on files (operations.md section 1).
-//! Data goes to stdout, messages to stderr; exit codes are those of [`failure::Failure`].
+//! Data goes to stdout, messages to stderr; exit codes are those of `failure::Failure`.
 
 mod alias;
 mod apply;
 mod client;
+mod explain;
 mod failure;
 mod history;
-mod include;
 mod output;
 mod owner;
 mod record;
@@ -57,6 +57,8 @@ enum Command {
     /// ALIAS records and the state of their targets: list, show
     #[command(subcommand)]
     Alias(alias::Command),
+    /// Why a name answers what it answers
+    Explain(explain::Flags),
     /// API tokens: create, list, delete
     #[command(subcommand)]
     Token(token::Command),
@@ -113,6 +115,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             Command::Apply(flags) => apply::run(flags, &client, format).await,
             Command::Owner(command) => owner::run(command, &client, format).await,
             Command::Alias(command) => alias::run(command, &client, format).await,
+            Command::Explain(flags) => explain::run(flags, &client, format).await,
             Command::Token(command) => token::run(command, &client, format).await,
             Command::History(flags) => history::run(flags, &client, format).await,
             Command::Health => status::health(&client).await,

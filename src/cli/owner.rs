@@ -119,8 +119,8 @@ fn show(owner: &OwnerDocument, format: Format) -> Result<(), Failure> {
             ("source", source.join("/")),
             ("labels", labels.join("\n")),
             ("state", owner.state.clone()),
-            ("holds", format!("{} record sets", claims.held)),
-            ("waits for", if claims.queued > 0 { format!("{} record sets", claims.queued) } else { String::new() }),
+            ("holds", sets(claims.held)),
+            ("waits for", if claims.queued > 0 { sets(claims.queued) } else { String::new() }),
             ("owners below", if owner.children > 0 { owner.children.to_string() } else { String::new() }),
             ("generation", owner.generation.map(|generation| generation.to_string()).unwrap_or_default()),
             ("epoch", owner.epoch.map(|epoch| epoch.to_string()).unwrap_or_default()),
@@ -129,6 +129,10 @@ fn show(owner: &OwnerDocument, format: Format) -> Result<(), Failure> {
             ("revision", owner.revision.to_string()),
         ]),
     }
+}
+
+fn sets(count: u64) -> String {
+    if count == 1 { "1 record set".to_owned() } else { format!("{count} record sets") }
 }
 
 /// The forest as indented lines; of owners whose parent is not listed, the top. No recursion: the stack is a list.

@@ -46,8 +46,8 @@ pub(super) struct SetFlags {
     /// The type, as A, CNAME, ALIAS or TYPE65280
     #[arg(value_name = "TYPE")]
     rtype: String,
-    /// The values in the form of zone files, absolute names with their final dot
-    #[arg(required = true, value_name = "VALUE", allow_hyphen_values = true)]
+    /// The values in the form of zone files, absolute names with their final dot; after -- if one begins with -
+    #[arg(required = true, value_name = "VALUE")]
     values: Vec<String>,
     /// Whose record it is [default: that of the token; for admin the zone's]
     #[arg(long, value_name = "ID")]
@@ -102,23 +102,23 @@ async fn list(flags: &ListFlags, client: &Client, format: Format) -> Result<(), 
         Format::Name => output::print_names(list.items.iter().map(|record| record.name.as_str())),
         Format::Table => {
             let nothing = "there are no such records";
-            output::print_table(&["NAME", "TTL", "TYPE", "VALUE", "OWNER", "STATE"], rows(&list.items), nothing)
+            output::print_table(&["NAME", "TYPE", "TTL", "OWNER", "STATE", "VALUE"], rows(&list.items), nothing)
         }
     }
 }
 
-/// One row a value, so that each can be found by a line search.
+/// One row a value, so that each can be found by a line search; values go last, since they may be long.
 fn rows(records: &[RecordDocument]) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for record in records {
         for value in &record.values {
             rows.push(vec![
                 record.name.clone(),
-                record.ttl.to_string(),
                 record.rtype.clone(),
-                value.clone(),
+                record.ttl.to_string(),
                 record.owner.clone(),
                 record.state.clone(),
+                value.clone(),
             ]);
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn print(status: StatusCode, report: &ReportDocument, format: Format)
     }
     let refused: Vec<&ItemDocument> = report.results.iter().filter(|item| item.code.is_some()).collect();
     for item in refused.iter().take(MAX_EXPLAINED) {
-        eprint!("{}", refused_text(item));
+        eprint!("{}", output::clean(&refused_text(item)));
     }
     if refused.len() > MAX_EXPLAINED {
         eprintln!("… and {} more: -o json shows all", refused.len() - MAX_EXPLAINED);
@@ -49,7 +49,12 @@ fn row(item: &ItemDocument) -> Vec<String> {
 /// A refused item in words.
 pub(super) fn refused_text(item: &ItemDocument) -> String {
     let detail = item.detail.as_deref().unwrap_or_default();
-    let mut out = format!("{}: {} {}: {detail}\n", item.outcome, item.name, item.rtype);
+    // Most sentences begin with the name themselves.
+    let mut out = if detail.starts_with(&item.name) && item.outcome != "invalid" {
+        format!("{}: {detail}\n", item.outcome)
+    } else {
+        format!("{}: {} {}: {detail}\n", item.outcome, item.name, item.rtype)
+    };
     if let Some(holder) = &item.holder {
         out.push_str(&format!("  {}\n", holder_text(holder)));
     }
@@ -94,7 +99,7 @@ fn sentence(report: &ReportDocument) -> String {
 pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Format) -> Result<(), Failure> {
     match format {
         Format::Json => output::print_json(deleted)?,
-        Format::Name => output::print_names(deleted.owners_deleted.iter().map(String::as_str))?,
+        Format::Name => output::print_names(deleted.owners.iter().map(String::as_str))?,
         Format::Table => {
             let rows: Vec<Vec<String>> = deleted
                 .records
@@ -111,7 +116,7 @@ pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Forma
             }
         }
     }
-    let (owners, records) = (deleted.owners_deleted.len(), deleted.records.len());
+    let (owners, records) = (deleted.owners_deleted, deleted.records.len());
     let dry = if deleted.dry_run { "dry run, nothing was done: " } else { "" };
     let owners = match owners {
         0 => String::new(),

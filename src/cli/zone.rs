@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Body, Client, path};
 use super::failure::Failure;
-use super::include::{self, Below};
 use super::output::{self, Format};
 use super::report;
+use crate::app::includes::{Includes, MAX_FILE, read_file};
 use crate::api::documents::{DeletedDocument, List, ReportDocument, ZoneDocument};
 use crate::wire::name::Name;
 use crate::zone::file::{self, WriteOptions, ZoneFile};
@@ -247,8 +247,8 @@ fn read(path: &Path, origin: Option<&str>) -> Result<ZoneFile, Failure> {
         }
         None => origin_of(path),
     };
-    let text = include::read(path, include::MAX_FILE).map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
-    let mut below = Below::new(path).map_err(Failure::failed)?;
+    let text = read_file(path, MAX_FILE).map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
+    let mut below = Includes::below(path);
     match file::read(&text, &shown, origin.as_ref(), &mut below) {
         Ok(zone) => {
             for warning in &zone.warnings {

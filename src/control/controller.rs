@@ -1,10 +1,10 @@
-//! The controller: the one task that owns the Writer and publishes. It puts many commands into one transaction, commits,
-//! publishes once, and then answers each caller.
+//! The controller: the one task that owns the Writer and publishes. It puts many commands into one transaction,
+//! commits, publishes once, and then answers each caller.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::assemble;
 use super::handle::Request;
@@ -55,6 +55,8 @@ pub(super) struct Controller {
     pub(super) inbox: mpsc::Receiver<Job>,
     pub(super) alias: mpsc::Receiver<AliasUpdate>,
     pub(super) revision: watch::Sender<u64>,
+    /// Told when the server ends.
+    pub(super) stop: Arc<Notify>,
     /// The Snapshot before the one that is published: kept until the next, so that a large zone that goes is freed
     /// here and not by a thread that answers queries.
     pub(super) retired: Option<Arc<Snapshot>>,
@@ -68,11 +70,13 @@ struct Done {
 }
 
 impl Controller {
-    /// Works until all handles are gone, then closes the store.
+    /// Works until it is told to stop or all handles are gone, then closes the store.
     pub(super) async fn run(mut self) {
         loop {
             tokio::select! {
                 biased;
+                // What waits in the inbox is still taken out of it.
+                () = self.stop.notified() => self.inbox.close(),
                 Some(update) = self.alias.recv() => self.publish_alias(update),
                 job = self.inbox.recv() => match job {
                     Some(job) => self.batch(job).await,
@@ -176,10 +180,8 @@ impl Controller {
             Err(refusal) => return Ok(Done { answer: Err(refusal), wrote: false }),
         };
         if request.dry_run {
-            let answer = assemble::assemble(&mut working.clone(), &mut plan, now).map(|_| Report {
-                revision: before,
-                ..plan.report
-            });
+            let answer = assemble::assemble(&mut working.clone(), &mut plan, now)
+                .map(|_| Report { revision: before, ..plan.report });
             return Ok(Done { answer: answer.map_err(Refusal::from), wrote: false });
         }
         if plan.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::controller::{AliasUpdate, Job};
 use crate::ledger::actor::Actor;
@@ -32,6 +32,7 @@ pub struct Handle {
     pub(super) revision: watch::Receiver<u64>,
     pub(super) inbox: mpsc::Sender<Job>,
     pub(super) alias: mpsc::Sender<AliasUpdate>,
+    pub(super) stop: Arc<Notify>,
 }
 
 impl Handle {
@@ -61,6 +62,11 @@ impl Handle {
     /// Wakes whenever a commit was published, with its revision.
     pub fn revisions(&self) -> watch::Receiver<u64> {
         self.revision.clone()
+    }
+
+    /// Tells the controller to end once what was asked before is answered; later commands are refused.
+    pub fn stop(&self) {
+        self.stop.notify_one();
     }
 
     /// Publishes what the ALIAS engine learnt: targets forgotten and entries put in. Comes back when queries see it;

@@ -10,8 +10,9 @@ use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 pub use handle::{Handle, Request};
 
@@ -65,7 +66,8 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
     let snapshots = SnapshotWriter::new(snapshot);
     let (inbox, jobs) = mpsc::channel(controller::INBOX);
     let (alias, updates) = mpsc::channel(controller::ALIAS_INBOX);
-    let handle = Handle { published: snapshots.published(), revision, inbox, alias };
+    let stop = Arc::new(Notify::new());
+    let handle = Handle { published: snapshots.published(), revision, inbox, alias, stop: stop.clone() };
     let controller = controller::Controller {
         writer,
         snapshots,
@@ -73,6 +75,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         inbox: jobs,
         alias: updates,
         revision: revisions,
+        stop,
         retired: None,
     };
     let runtime = tokio::runtime::Handle::current();

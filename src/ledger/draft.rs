@@ -7,7 +7,7 @@ use super::owner::{Owner, OwnerId, OwnerNumber, OwnerState, Tombstone};
 use super::plan::{ClaimChange, History, OwnerChange, Plan, TokenChange, ZoneChange};
 use super::report::{Item, ItemOutcome, Problem, Promoted, Report, Warning};
 use super::rules;
-use super::scope::{Ledger, NameKey};
+use super::scope::{Ledger, NameKey, is_redirection};
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -181,9 +181,20 @@ impl Draft {
         self.report.results.push(item);
     }
 
+    /// [`Draft::settle`] for each of these names, in canonical order, so that an upper cut moves up before a lower one.
+    pub(super) fn settle_all(&mut self, mut touched: Vec<NameKey>) {
+        let zones = &self.ledger.zones;
+        touched
+            .sort_by_cached_key(|key| (key.zone, zones.get(&key.zone).and_then(|zone| key.name.sort_key(&zone.name))));
+        touched.dedup();
+        for key in touched {
+            self.settle(&key);
+        }
+    }
+
     /// After a claim at a name was let go or changed: the oldest queued claims that fit now are served, and the SOA
     /// and NS of an apex go back to the server with their last values if nobody has them.
-    pub(super) fn settle(&mut self, key: &NameKey) {
+    fn settle(&mut self, key: &NameKey) {
         let Some(before) = self.before.get(key).cloned() else { return };
         let Some(zone) = self.ledger.zones.get(&key.zone).cloned() else { return };
         let let_go = before.iter().any(|old| {
@@ -203,10 +214,14 @@ impl Draft {
     fn promote(&mut self, zone: &ZoneRow, key: &NameKey) {
         let mut queue: Vec<Claim> =
             self.claims(key).iter().filter(|claim| claim.state == ClaimState::Queued).cloned().collect();
-        queue.sort_by_key(|claim| (claim.created_revision, claim.owner));
+        // Of one request the lowest type goes first: any order would do, if it is always the same.
+        queue.sort_by_key(|claim| (claim.created_revision, claim.owner, claim.rtype, claim.set_id.clone()));
         for waiting in queue {
             let mut held = Claim { state: ClaimState::Held, revision: self.revision(), ..waiting };
             let Ok(fit) = rules::judge(&self.ledger, zone, &held, rules::Occluded::Refused) else { continue };
+            if is_redirection(held.rtype, key.name == zone.name) && self.would_hide_new(&held) {
+                continue;
+            }
             for taken in fit.takes_over {
                 held.created = held.created.min(self.now);
                 self.remove_claim(&taken);
@@ -218,14 +233,26 @@ impl Draft {
                 owner: held.owner_id.clone(),
             });
             let text = key.name.to_string();
-            let deleted = self.report.results.iter_mut().rev().find(|item| {
-                item.outcome == ItemOutcome::Deleted && item.promoted.is_none() && item.name == text
-            });
+            let deleted = self
+                .report
+                .results
+                .iter_mut()
+                .rev()
+                .find(|item| item.outcome == ItemOutcome::Deleted && item.promoted.is_none() && item.name == text);
             if let Some(item) = deleted {
                 item.promoted = Some(held.owner_id.clone());
             }
             self.put_claim(held);
         }
+    }
+
+    /// Whether a cut or DNAME that moves up would hide what this command put below it: the ledger was read before that.
+    fn would_hide_new(&self, held: &Claim) -> bool {
+        let below = self
+            .before
+            .keys()
+            .filter(|key| key.zone == held.zone && key.name != held.name && key.name.is_at_or_below(&held.name));
+        below.flat_map(|key| self.claims(key)).any(|one| one.is_held() && rules::is_hidden_by(held.rtype, one.rtype))
     }
 
     fn hand_back(&mut self, zone: &ZoneRow, key: &NameKey, before: &[Claim], rtype: Rtype) {
@@ -249,12 +276,7 @@ impl Draft {
     }
 
     pub(super) fn warn(&mut self, claim: &Claim, code: &'static str, detail: String) {
-        self.report.warnings.push(Warning {
-            name: claim.name.clone(),
-            rtype: claim.rtype.to_string(),
-            code,
-            detail,
-        });
+        self.report.warnings.push(Warning { name: claim.name.clone(), rtype: claim.rtype.to_string(), code, detail });
     }
 
     /// Says whose claims the command writes.

@@ -62,10 +62,10 @@ pub(super) fn check_owner(
         }
     }
     let Some(parent) = parent else { return Ok(()) };
-    let has_it_already =
-        ledger.owner(owner).and_then(|own| own.parent).is_some_and(|number| {
-            ledger.owners.get(&number).is_some_and(|above| above.id == *parent)
-        });
+    let has_it_already = ledger
+        .owner(owner)
+        .and_then(|own| own.parent)
+        .is_some_and(|number| ledger.owners.get(&number).is_some_and(|above| above.id == *parent));
     if has_it_already {
         return Ok(());
     }

@@ -94,13 +94,7 @@ fn write_fresh(
 }
 
 /// Judges the RRsets of one name and moves those that fit to the plan's fresh claims.
-fn write_name(
-    draft: &mut Draft,
-    actor: &Actor,
-    owner: OwnerNumber,
-    zone: &ZoneRow,
-    rrsets: &[&(Name, RRset)],
-) {
+fn write_name(draft: &mut Draft, actor: &Actor, owner: OwnerNumber, zone: &ZoneRow, rrsets: &[&(Name, RRset)]) {
     let Some((name, _)) = rrsets.first() else { return };
     let key = NameKey { zone: zone.number, name: name.clone() };
     for redirections in [true, false] {
@@ -153,7 +147,7 @@ fn place(
         return Err(invalid(write::listed_twice(&claim.name, claim.rtype)));
     }
     let fit = rules::judge(&draft.ledger, zone, &claim, Occluded::Kept).map_err(|obstacle| match obstacle {
-        Obstacle::Conflict { problem, .. } => (ItemOutcome::Conflict, problem),
+        Obstacle::Conflict(problem) | Obstacle::Standing(problem) => (ItemOutcome::Conflict, problem),
         Obstacle::Invalid(problem) => (ItemOutcome::Invalid, problem),
     })?;
     if let Some(cut) = &fit.occluded_by {
@@ -166,7 +160,11 @@ fn place(
 /// Makes the zone that a file is imported into, with the serial of the file.
 fn make_for(draft: &mut Draft, actor: &Actor, import: &ImportZone) -> Result<(), Problem> {
     let at_apex = |rtype: Rtype| {
-        import.rrsets.iter().find(|(name, rrset)| *name == import.origin && rrset.rtype == rtype).map(|(_, rrset)| rrset)
+        import
+            .rrsets
+            .iter()
+            .find(|(name, rrset)| *name == import.origin && rrset.rtype == rtype)
+            .map(|(_, rrset)| rrset)
     };
     let soa = at_apex(Rtype::SOA).and_then(|rrset| rrset.records.first());
     let nameservers: Vec<Name> = at_apex(Rtype::NS)

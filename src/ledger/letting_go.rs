@@ -31,7 +31,8 @@ pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwne
     };
     let below = draft.ledger.descendants(top.number);
     if !below.is_empty() && !delete.cascade {
-        let detail = format!("{} has {} owners below it: ask for cascade=true to delete those, too", top.id, below.len());
+        let detail =
+            format!("{} has {} owners below it: ask for cascade=true to delete those, too", top.id, below.len());
         return Err(Problem::new(Code::HasChildren, detail).into());
     }
     let all: HashSet<OwnerNumber> = below.iter().copied().chain([top.number]).collect();
@@ -58,11 +59,8 @@ pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwne
 /// A delete that comes before the create it belongs to: that create is late already.
 fn bury_unseen(draft: &mut Draft, delete: &DeleteOwner) {
     let Some(uid) = &delete.uid else { return };
-    let is_buried = draft
-        .ledger
-        .tombstones
-        .iter()
-        .any(|gone| gone.owner == delete.owner && gone.uid.as_ref() == Some(uid));
+    let is_buried =
+        draft.ledger.tombstones.iter().any(|gone| gone.owner == delete.owner && gone.uid.as_ref() == Some(uid));
     if !is_buried {
         draft.put_tombstone(delete.owner.clone(), Some(uid.clone()), delete.epoch);
     }
@@ -81,10 +79,7 @@ fn delete_claims(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
         draft.report_claim(&claim, ItemOutcome::Deleted, None);
         touched.push(NameKey { zone: claim.zone, name: claim.name });
     }
-    touched.dedup();
-    for key in touched {
-        draft.settle(&key);
-    }
+    draft.settle_all(touched);
 }
 
 /// Zones of deleted owners are served on, and belong to `zone:<zone>` then.

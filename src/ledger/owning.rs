@@ -145,12 +145,7 @@ fn check_incarnation(existing: &Owner, keys: &OwnerKeys, extent: Extent) -> Resu
 }
 
 /// The owner above, made if need be; none if the keys and the token name none.
-fn place(
-    draft: &mut Draft,
-    actor: &Actor,
-    owner: &OwnerId,
-    keys: &OwnerKeys,
-) -> Result<Option<OwnerNumber>, Problem> {
+fn place(draft: &mut Draft, actor: &Actor, owner: &OwnerId, keys: &OwnerKeys) -> Result<Option<OwnerNumber>, Problem> {
     let existing = draft.ledger.owner(owner).map(|existing| (existing.number, existing.parent));
     let parent = match (&keys.parent, existing) {
         (Some(parent), _) => parent.clone(),
@@ -160,7 +155,8 @@ fn place(
             None => return Ok(None),
         },
     };
-    let cycle = || Problem::new(Code::OwnerCycle, format!("{owner} cannot be below itself: {parent} is it, or is below it"));
+    let cycle =
+        || Problem::new(Code::OwnerCycle, format!("{owner} cannot be below itself: {parent} is it, or is below it"));
     if parent == *owner {
         return Err(cycle());
     }

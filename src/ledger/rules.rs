@@ -2,15 +2,15 @@
 //! what zone cuts and DNAMEs hide (ownership.md section 1, alias.md section 2).
 
 use super::alias_options::StaticMode;
-use super::claim::{Claim, ClaimState};
+use super::claim::Claim;
 use super::code::Code;
 use super::limits::MAX_CLAIMS;
-use super::owner::OwnerNumber;
 use super::report::Problem;
 use super::scope::{Ledger, NameKey, is_redirection};
 use super::zone::ZoneRow;
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
+use crate::wire::rdata;
 use crate::zone::node::{MAX_RECORDS, MAX_RRSET_OCTETS, MAX_TYPES};
 
 /// A claim that can be held.
@@ -25,13 +25,10 @@ pub(super) struct Fit {
 /// Why a claim cannot be held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// Another claim stands against it.
-    Conflict {
-        /// Whose.
-        holder: OwnerNumber,
-        /// What is said about it.
-        problem: Problem,
-    },
+    /// Another owner's claim stands against it, and may go.
+    Conflict(Problem),
+    /// A claim stands against it that no waiting takes away: its owner's own, or the SOA of an apex.
+    Standing(Problem),
     /// It cannot be served whoever holds what.
     Invalid(Problem),
 }
@@ -61,22 +58,28 @@ pub(super) fn judge(ledger: &Ledger, zone: &ZoneRow, wish: &Claim, occluded: Occ
         let detail = format!("an SOA stands at the apex {} and nowhere else", zone.name);
         return Err(Obstacle::Invalid(Problem::new(Code::InvalidRecord, detail)));
     }
-    check_same_type(ledger, wish, &held, at_apex, &mut fit)?;
-    check_types(ledger, wish, &held)?;
+    // What no promotion can mend comes first: so a request that is repeated comes to the same.
     check_above(ledger, zone, wish, occluded, &mut fit)?;
     if is_redirection(wish.rtype, at_apex) {
         check_here_and_below(ledger, &key, wish, &held, occluded)?;
     }
+    check_name_servers(ledger, zone, wish)?;
     check_limits(wish, &held, at_name)?;
+    check_types(ledger, wish, &held)?;
+    check_same_type(ledger, wish, &held, at_apex, &mut fit)?;
     Ok(fit)
 }
 
 fn conflict(ledger: &Ledger, code: Code, wish: &Claim, other: &Claim, why: &str) -> Obstacle {
     let whose = if other.owner == wish.owner { "its owner".to_owned() } else { other.owner_id.to_string() };
     let detail = format!("{} {} is held by {whose}: {why}", other.name, other.rtype);
-    let mut holder = ledger.holder(other.owner, &other.owner_id, other.created);
-    holder.since = other.created;
-    Obstacle::Conflict { holder: other.owner, problem: Problem { code, detail, holder: Some(holder) } }
+    let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
+    let problem = Problem { code, detail, holder };
+    if other.owner == wish.owner || other.rtype == Rtype::SOA {
+        Obstacle::Standing(problem)
+    } else {
+        Obstacle::Conflict(problem)
+    }
 }
 
 /// One holder, unless all share; the server's own SOA and NS give way.
@@ -105,14 +108,18 @@ fn check_same_type(
 }
 
 fn check_types(ledger: &Ledger, wish: &Claim, held: &[&Claim]) -> Result<(), Obstacle> {
-    let others = || held.iter().filter(|other| other.rtype != wish.rtype);
-    // An ALIAS is named before what a CNAME could not stand beside either: it is what was meant to be changed.
-    for other in others().filter(|other| other.rtype == Rtype::ALIAS).chain(others()) {
-        if let Some((code, why)) = excludes(wish, other) {
-            return Err(conflict(ledger, code, wish, other, why));
-        }
+    let excluding = held
+        .iter()
+        .filter(|other| other.rtype != wish.rtype)
+        .filter_map(|other| excludes(wish, other).map(|(code, why)| (other, code, why)));
+    // What stands for good is named first, then an ALIAS before what a CNAME could not stand beside either.
+    let order = |other: &Claim, code: Code| {
+        (other.rtype != Rtype::SOA, other.owner != wish.owner, code != Code::AliasExclusive)
+    };
+    match excluding.min_by_key(|(other, code, _)| order(other, *code)) {
+        Some((other, code, why)) => Err(conflict(ledger, code, wish, other, why)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Whether two claims of different types cannot stand at one name.
@@ -194,7 +201,7 @@ fn check_here_and_below(
     if is_cut && occluded == Occluded::Kept {
         return Ok(());
     }
-    let hidden = |one: &Claim| !is_cut || !matches!(one.rtype, Rtype::A | Rtype::AAAA);
+    let hidden = |one: &Claim| is_hidden_by(wish.rtype, one.rtype);
     let here = held.iter().find(|one| is_cut && hidden(one) && !matches!(one.rtype, Rtype::NS | Rtype::DS)).copied();
     let Some(below) = ledger.below.get(key) else {
         return here.map_or(Ok(()), |one| Err(would_hide(ledger, wish, one)));
@@ -209,6 +216,11 @@ fn check_here_and_below(
     here.or(blocker).map_or(Ok(()), |one| Err(would_hide(ledger, wish, one)))
 }
 
+/// Whether an RRset of type `below` is hidden by a redirection above it: by a cut all but glue, by a DNAME all.
+pub(super) fn is_hidden_by(above: Rtype, below: Rtype) -> bool {
+    above != Rtype::NS || !matches!(below, Rtype::A | Rtype::AAAA)
+}
+
 fn would_hide(ledger: &Ledger, wish: &Claim, other: &Claim) -> Obstacle {
     let detail = format!(
         "{} {} would hide {} {} of {}: that has to go first",
@@ -216,6 +228,35 @@ fn would_hide(ledger: &Ledger, wish: &Claim, other: &Claim) -> Obstacle {
     );
     let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
     Obstacle::Invalid(Problem { code: Code::Occluded, detail, holder })
+}
+
+/// No ALIAS stands at a name server of its zone: who asks it for its addresses may have to ask it for those of its
+/// target first (alias.md section 2). An ALIAS is checked against the NS of the apex, an NS against every ALIAS.
+fn check_name_servers(ledger: &Ledger, zone: &ZoneRow, wish: &Claim) -> Result<(), Obstacle> {
+    let held = |name: &Name, rtype: Rtype| {
+        let key = NameKey { zone: zone.number, name: name.clone() };
+        let claims = ledger.claims.get(&key).into_iter().flatten();
+        claims.filter(move |one| one.is_held() && one.rtype == rtype)
+    };
+    let names = |claim: &Claim, name: &Name| {
+        claim.records.iter().any(|record| rdata::target(Rtype::NS, record).as_ref() == Some(name))
+    };
+    let (other, server) = match wish.rtype {
+        Rtype::ALIAS => (held(&zone.name, Rtype::NS).find(|ns| names(ns, &wish.name)), Some(wish.name.clone())),
+        Rtype::NS => {
+            let targets = wish.records.iter().filter_map(|record| rdata::target(Rtype::NS, record));
+            let found = targets.filter(|name| name.is_at_or_below(&zone.name)).find_map(|name| {
+                let alias = held(&name, Rtype::ALIAS).next()?;
+                Some((alias, name))
+            });
+            found.map_or((None, None), |(alias, name)| (Some(alias), Some(name)))
+        }
+        _ => (None, None),
+    };
+    let (Some(other), Some(server)) = (other, server) else { return Ok(()) };
+    let detail = format!("{server} would be both an ALIAS and a name server of {}: it needs A and AAAA", zone.name);
+    let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
+    Err(Obstacle::Invalid(Problem { code: Code::AliasNameServer, detail, holder }))
 }
 
 fn check_limits(wish: &Claim, held: &[&Claim], at_name: &[Claim]) -> Result<(), Obstacle> {
@@ -230,7 +271,9 @@ fn check_limits(wish: &Claim, held: &[&Claim], at_name: &[Claim]) -> Result<(), 
     if types.len() > MAX_TYPES {
         return limit(format!("a name has at most {MAX_TYPES} types"));
     }
-    let same = held.iter().filter(|one| one.rtype == wish.rtype && one.state == ClaimState::Held);
+    // Only what would be served together counts together; all else is a conflict.
+    let is_united = |one: &&&Claim| one.rtype == wish.rtype && (one.owner == wish.owner || (one.share && wish.share));
+    let same = held.iter().filter(is_united);
     let (records, octets) = same.fold((wish.records.len(), octets(wish)), |(records, total), one| {
         (records + one.records.len(), total + octets(one))
     });

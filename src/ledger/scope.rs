@@ -10,6 +10,7 @@ use super::report::Holder;
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
+use crate::wire::rdata;
 use crate::zone::alias::Moment;
 
 /// A name in a zone.
@@ -54,7 +55,8 @@ pub struct Scope {
 impl Scope {
     /// What `command` can touch; `zone_of` finds the hosted zone nearest to a name.
     pub fn of(command: &Command, actor: &Actor, zone_of: &dyn Fn(&Name) -> Option<Name>) -> Scope {
-        let mut scope = Scope::default();
+        // The server takes SOA and NS back from whoever lets go of them.
+        let mut scope = Scope { owners: BTreeSet::from([OwnerId::system()]), ..Scope::default() };
         match &actor.role {
             // The root may be made on the way, and the rule on zones around a new one is for tenants only.
             Role::Owner(root) => {
@@ -103,7 +105,6 @@ impl Scope {
             self.around = Some(apex.clone());
         }
         self.owners.insert(OwnerId::of_zone(apex));
-        self.owners.insert(OwnerId::system());
     }
 
     /// In a zone that is not there yet, no name has a claim.
@@ -117,6 +118,7 @@ impl Scope {
         self.claims_of = Some(OwnerId::of_zone(&import.origin));
         for (name, rrset) in &import.rrsets {
             self.add_name(&import.origin, name, Some(rrset.rtype));
+            self.add_name_servers(&import.origin, rrset.rtype, &rrset.records);
         }
     }
 
@@ -142,7 +144,18 @@ impl Scope {
         for wish in wishes.iter().flatten() {
             if let Some(apex) = wish.zone.clone().or_else(|| zone_of(&wish.name)) {
                 self.add_name(&apex, &wish.name, Some(wish.rtype));
+                self.add_name_servers(&apex, wish.rtype, &wish.records);
             }
+        }
+    }
+
+    /// The names that decide whether an ALIAS would stand at a name server: the apex, and the targets of NS.
+    fn add_name_servers(&mut self, apex: &Name, rtype: Rtype, records: &[Vec<u8>]) {
+        if rtype == Rtype::ALIAS {
+            self.names.insert((apex.clone(), apex.clone()));
+        } else if rtype == Rtype::NS {
+            let targets = records.iter().filter_map(|record| rdata::target(rtype, record));
+            self.names.extend(targets.filter(|name| name.is_at_or_below(apex)).map(|name| (apex.clone(), name)));
         }
     }
 
@@ -153,10 +166,6 @@ impl Scope {
         }
         if written.is_some_and(|rtype| is_redirection(rtype, name == apex)) {
             self.cuts.insert((apex.clone(), name.clone()));
-        }
-        if name == apex {
-            // What the server holds there may change hands.
-            self.owners.insert(OwnerId::system());
         }
         self.names.insert((apex.clone(), name.clone()));
     }

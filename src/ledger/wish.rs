@@ -97,10 +97,33 @@ fn read_value(rtype: Rtype, value: &str) -> Result<Vec<u8>, Problem> {
     if rtype == Rtype::TXT && !value.trim_start().starts_with('"') && !value.trim_start().starts_with("\\#") {
         return raw_text(value);
     }
+    let plain;
+    let value = match rtype {
+        Rtype::A => {
+            plain = without_leading_zeros(value);
+            plain.as_str()
+        }
+        _ => value,
+    };
     presentation::rdata_from_text(rtype, value, None).map_err(|error| {
         let code = if rtype == Rtype::ALIAS { Code::AliasTargetInvalid } else { Code::InvalidRecord };
         Problem::new(code, format!("{}: {error}", short(value)))
     })
+}
+
+/// `192.0.2.01` is the address 192.0.2.1 (RFC 1035 section 3.4.1: decimal numbers); four numbers of up to three digits
+/// are read so, all else is left to the parser.
+fn without_leading_zeros(value: &str) -> String {
+    let numbers: Vec<&str> = value.trim().split('.').collect();
+    let is_number = |text: &&str| (1..=3).contains(&text.len()) && text.bytes().all(|octet| octet.is_ascii_digit());
+    if numbers.len() != 4 || !numbers.iter().all(is_number) {
+        return value.to_owned();
+    }
+    let plain = |text: &&str| match text.trim_start_matches('0') {
+        "" => "0".to_owned(),
+        digits => digits.to_owned(),
+    };
+    numbers.iter().map(plain).collect::<Vec<String>>().join(".")
 }
 
 /// Text without quotes as the strings of a TXT, 255 octets each.
@@ -134,7 +157,10 @@ pub fn checked(mut wish: Wish) -> Result<Wish, Problem> {
         return Err(Problem::new(Code::TtlOutOfRange, format!("a TTL is at most {MAX_TTL} seconds")));
     }
     if wish.records.is_empty() {
-        return Err(Problem::new(Code::EmptyRrset, "a record set needs a value; to delete it, leave it out or use DELETE"));
+        return Err(Problem::new(
+            Code::EmptyRrset,
+            "a record set needs a value; to delete it, leave it out or use DELETE",
+        ));
     }
     sort_records(rtype, &mut wish.records);
     check_size(rtype, &wish.records)?;
@@ -154,21 +180,27 @@ pub fn checked(mut wish: Wish) -> Result<Wish, Problem> {
     Ok(wish)
 }
 
+/// The form in which records are compared; an ALIAS has that of a CNAME (alias.md section 1).
+fn canonical(rtype: Rtype, record: &[u8]) -> Vec<u8> {
+    rdata::canonical(if rtype == Rtype::ALIAS { Rtype::CNAME } else { rtype }, record)
+}
+
 /// The one order of records and no record twice, by canonical form (RFC 4034 section 6.2), spelling as written.
 pub fn sort_records(rtype: Rtype, records: &mut Vec<Vec<u8>>) {
     if records.len() < 2 {
         return;
     }
-    records.sort_by_cached_key(|record| rdata::canonical(rtype, record));
-    records.dedup_by(|later, earlier| rdata::canonical(rtype, later) == rdata::canonical(rtype, earlier));
+    records.sort_by_cached_key(|record| canonical(rtype, record));
+    records.dedup_by(|later, earlier| canonical(rtype, later) == canonical(rtype, earlier));
 }
 
 /// Whether two sorted sets of records are the same data.
 pub fn same_records(rtype: Rtype, left: &[Vec<u8>], right: &[Vec<u8>]) -> bool {
     left.len() == right.len()
-        && left.iter().zip(right).all(|(left, right)| {
-            left == right || rdata::canonical(rtype, left) == rdata::canonical(rtype, right)
-        })
+        && left
+            .iter()
+            .zip(right)
+            .all(|(left, right)| left == right || canonical(rtype, left) == canonical(rtype, right))
 }
 
 fn check_size(rtype: Rtype, records: &[Vec<u8>]) -> Result<(), Problem> {
@@ -209,7 +241,10 @@ fn check_alias(wish: &Wish) -> Result<(), Problem> {
     }
     let last = target.labels().last().unwrap_or_default();
     if [&b"localhost"[..], b"local", b"invalid", b"onion", b"alt"].contains(&last) {
-        return Err(Problem::new(Code::AliasTargetSpecial, format!("{target} is a special-use name, no resolver has it")));
+        return Err(Problem::new(
+            Code::AliasTargetSpecial,
+            format!("{target} is a special-use name, no resolver has it"),
+        ));
     }
     if target == wish.name {
         return Err(Problem::new(Code::AliasSelf, format!("{target} cannot be an ALIAS of itself")));
@@ -218,4 +253,92 @@ fn check_alias(wish: &Wish) -> Result<(), Problem> {
         return Err(Problem::new(Code::AliasOptionInvalid, "an ALIAS has at least one of the families A and AAAA"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(name: &str, rtype: &str, values: &[&str]) -> RecordText {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        RecordText { name: name.to_owned(), rtype: rtype.to_owned(), values, ..RecordText::default() }
+    }
+
+    fn records(rtype: &str, values: &[&str]) -> Vec<Vec<u8>> {
+        read(&text("www.example.com.", rtype, values)).expect("a record").records
+    }
+
+    fn code(rtype: &str, values: &[&str]) -> Code {
+        read(&text("www.example.com.", rtype, values)).expect_err("no record").problem.code
+    }
+
+    #[test]
+    fn spellings_of_one_value_are_one_value() {
+        assert_eq!(records("A", &["192.0.2.01", "192.000.2.1", "192.0.2.1"]), [[192, 0, 2, 1]]);
+        assert_eq!(records("TLSA", &["3 1 1 2A2b"]), records("TLSA", &["3 1 1 2a2B"]));
+        assert_eq!(records("MX", &["10 Mail.example.com.", "10 mail.EXAMPLE.com."]).len(), 1);
+        assert_eq!(records("TYPE1", &["\\# 4 C0000201"]), records("A", &["192.0.2.1"]));
+        let (one, other) = (records("NS", &["b.example.", "a.example."]), records("NS", &["a.example.", "b.example."]));
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn a_txt_without_quotes_is_raw_text() {
+        let raw = "v=spf1 include:_spf.example.com ; a \"b\" -all";
+        let wire = &records("TXT", &[raw])[0];
+        assert_eq!((usize::from(wire[0]), &wire[1..]), (raw.len(), raw.as_bytes()));
+        assert_eq!(records("TXT", &["\"v=spf1\" \"-all\""]), [b"\x06v=spf1\x04-all"]);
+        let long = &records("TXT", &["x".repeat(600).as_str()])[0];
+        assert_eq!((long.len(), long[0], long[256], long[512]), (603, 255, 255, 90));
+        assert_eq!(records("TXT", &[""]), [[0]]);
+        assert_eq!(code("TXT", &["x".repeat(66_000).as_str()]), Code::InvalidRecord);
+    }
+
+    #[test]
+    fn what_is_no_record_says_why() {
+        for (rtype, values, wanted) in [
+            ("A", &[][..], Code::EmptyRrset),
+            ("A", &["::1"], Code::InvalidRecord),
+            ("A", &["192.0.2.256"], Code::InvalidRecord),
+            ("CNAME", &["www"], Code::InvalidRecord),
+            ("CNAME", &["a.example.", "b.example."], Code::InvalidRecord),
+            ("ANY", &["\\# 0"], Code::InvalidRecord),
+            ("WWW", &["x"], Code::InvalidRecord),
+            ("ALIAS", &["a.example.", "b.example."], Code::AliasMultipleTargets),
+            ("ALIAS", &["edge"], Code::AliasTargetInvalid),
+            ("ALIAS", &["."], Code::AliasTargetInvalid),
+            ("ALIAS", &["192.0.2.1."], Code::AliasTargetInvalid),
+            ("ALIAS", &["*.example.net."], Code::AliasTargetInvalid),
+            ("ALIAS", &["printer.local."], Code::AliasTargetSpecial),
+            ("ALIAS", &["WWW.example.com."], Code::AliasSelf),
+        ] {
+            assert_eq!(code(rtype, values), wanted, "{rtype} {values:?}");
+        }
+        assert_eq!(records("ALIAS", &["Edge.example.net.", "edge.EXAMPLE.net."]).len(), 1);
+    }
+
+    #[test]
+    fn names_are_relative_to_the_zone_that_the_request_names() {
+        let read_in = |zone: &str, name: &str| {
+            let zone = Some(zone.to_owned());
+            read(&RecordText { zone, ..text(name, "A", &["192.0.2.1"]) }).map(|wish| wish.name.to_string())
+        };
+        assert_eq!(read_in("example.com", "@").as_deref(), Ok("example.com."));
+        assert_eq!(read_in("example.com", "www").as_deref(), Ok("www.example.com."));
+        assert_eq!(read_in("example.com.", "WWW.example.com").as_deref(), Ok("www.example.com."));
+        let outside = read_in("example.com", "www.example.net.").expect_err("outside");
+        assert_eq!(outside.problem.code, Code::NameOutOfZone);
+    }
+
+    #[test]
+    fn ttls_end_where_rfc_2181_says() {
+        let ttl = |seconds: i64| {
+            let record = RecordText { ttl: Some(seconds), ..text("www.example.com.", "A", &["192.0.2.1"]) };
+            read(&record).map(|wish| wish.ttl).map_err(|bad| bad.problem.code)
+        };
+        assert_eq!(ttl(0), Ok(Some(0)));
+        assert_eq!(ttl(2_147_483_647), Ok(Some(MAX_TTL)));
+        assert_eq!(ttl(2_147_483_648), Err(Code::TtlOutOfRange));
+        assert_eq!(ttl(-1), Err(Code::TtlOutOfRange));
+    }
 }

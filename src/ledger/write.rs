@@ -139,15 +139,16 @@ pub(super) fn write(
         }
     }
     let deleted = draft.report.results.split_off(before);
-    // Cuts and DNAMEs first: what is listed below them is judged by them, whatever the order of the list.
-    for redirections in [true, false] {
-        for (at, slot) in candidates.iter_mut().enumerate() {
-            let is_turn = |one: &mut Candidate| {
-                is_redirection(one.claim.rtype, one.claim.name == one.zone.name) == redirections
-            };
-            if let Some(candidate) = slot.take_if(is_turn) {
-                decisions[at] = Some(place(draft, candidate, manner));
-            }
+    // Cuts and DNAMEs first, and of those the upper ones: what is listed below them is judged by them, whatever the
+    // order of the list.
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_key(|at| match &candidates[*at] {
+        Some(one) if is_redirection(one.claim.rtype, one.claim.name == one.zone.name) => one.claim.name.label_count(),
+        Some(_) | None => usize::MAX,
+    });
+    for at in order {
+        if let Some(candidate) = candidates[at].take() {
+            decisions[at] = Some(place(draft, candidate, manner));
         }
     }
     for (item, key) in decisions.into_iter().flatten() {
@@ -156,12 +157,7 @@ pub(super) fn write(
     }
     // They were counted when they were reported first.
     draft.report.results.extend(deleted);
-    let mut settled = HashSet::new();
-    for key in touched {
-        if settled.insert(key.clone()) {
-            draft.settle(&key);
-        }
-    }
+    draft.settle_all(touched);
     draft.mark_written(owner);
     finish(draft, manner)
 }
@@ -295,16 +291,16 @@ fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
                 put(draft, wish.clone(), existing, ClaimState::Held);
                 (outcome, None)
             }
-            Err(Obstacle::Conflict { holder, problem }) => {
-                let may_wait = manner.on_conflict == OnConflict::Queue && holder != wish.owner;
+            Err(Obstacle::Conflict(problem)) => {
                 let holds = existing.as_ref().is_some_and(Claim::is_held);
-                if may_wait && !holds {
+                if manner.on_conflict == OnConflict::Queue && !holds {
                     put(draft, wish.clone(), existing, ClaimState::Queued);
                     (ItemOutcome::Queued, Some(problem))
                 } else {
                     (ItemOutcome::Conflict, Some(problem))
                 }
             }
+            Err(Obstacle::Standing(problem)) => (ItemOutcome::Conflict, Some(problem)),
             Err(Obstacle::Invalid(problem)) => (ItemOutcome::Invalid, Some(problem)),
         }
     };
@@ -352,13 +348,16 @@ fn prune(
     let free = BRAKE_FREE.max(total * BRAKE_PER_CENT / 100).max(most.unwrap_or(0));
     let count = going.len() as u64;
     for claim in going {
-        let forbidden = draft.ledger.zones.get(&claim.zone).and_then(|zone| {
-            entitlement::check_record(&draft.ledger, actor, zone, &claim.name, claim.rtype).err()
-        });
+        let forbidden = draft
+            .ledger
+            .zones
+            .get(&claim.zone)
+            .and_then(|zone| entitlement::check_record(&draft.ledger, actor, zone, &claim.name, claim.rtype).err());
         if let Some(problem) = forbidden {
             draft.report_claim(&claim, ItemOutcome::Invalid, Some(problem));
         } else if count > free {
-            let detail = format!("{count} of {total} records would go at once: repeat with maxDeletes={count} if that is meant");
+            let detail =
+                format!("{count} of {total} records would go at once: repeat with maxDeletes={count} if that is meant");
             draft.report_claim(&claim, ItemOutcome::Held, Some(Problem::new(Code::DeleteGuard, detail)));
         } else {
             draft.remove_claim(&claim);
@@ -400,9 +399,8 @@ fn delete_named(
     }
     let key = NameKey { zone: zone.number, name: record.name.clone() };
     let at_type: Vec<Claim> = draft.claims(&key).iter().filter(|one| one.rtype == record.rtype).cloned().collect();
-    let is_meant = |one: &&Claim| {
-        Some(one.owner) == owner && record.set_id.as_ref().is_none_or(|set_id| *set_id == one.set_id)
-    };
+    let is_meant =
+        |one: &&Claim| Some(one.owner) == owner && record.set_id.as_ref().is_none_or(|set_id| *set_id == one.set_id);
     let going: Vec<Claim> = at_type.iter().filter(is_meant).cloned().collect();
     for claim in &going {
         draft.remove_claim(claim);
@@ -414,7 +412,10 @@ fn delete_named(
     let holder = at_type.iter().find(|one| one.is_held() && Some(one.owner) != owner);
     let problem = holder.map(|other| Problem {
         code: Code::OwnedByOther,
-        detail: format!("{} {} is held by {}, and {owner_id} has no claim there", other.name, other.rtype, other.owner_id),
+        detail: format!(
+            "{} {} is held by {}, and {owner_id} has no claim there",
+            other.name, other.rtype, other.owner_id
+        ),
         holder: Some(draft.ledger.holder(other.owner, &other.owner_id, other.created)),
     });
     let outcome = if problem.is_some() { ItemOutcome::Conflict } else { ItemOutcome::Unchanged };

@@ -189,7 +189,8 @@ fn soa_of(primary: &Name, mailbox: &Name) -> Vec<u8> {
 fn check_around(draft: &Draft, actor: &Actor, apex: &Name) -> Result<(), Problem> {
     for zone in &draft.ledger.around {
         if !entitlement::is_entitled(&draft.ledger, actor, zone.owner_number) {
-            let detail = format!("{apex} would take names out of the zone {} of {}, or stand above it", zone.name, zone.owner);
+            let detail =
+                format!("{apex} would take names out of the zone {} of {}, or stand above it", zone.name, zone.owner);
             return Err(Problem {
                 code: Code::Forbidden,
                 detail,

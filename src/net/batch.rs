@@ -46,7 +46,8 @@ impl Batch {
     /// the reply leaves from it: needed on wildcard addresses.
     pub(super) fn new(reply_size: usize, with_info: bool) -> Batch {
         // SAFETY: all of these are plain C structs for which all zero octets are a valid value.
-        let (peers, in_vectors, out_vectors, incoming, outgoing) = unsafe { (zeroed(), zeroed(), zeroed(), zeroed(), zeroed()) };
+        let (peers, in_vectors, out_vectors, incoming, outgoing) =
+            unsafe { (zeroed(), zeroed(), zeroed(), zeroed(), zeroed()) };
         let mut batch = Batch {
             received: vec![0; BATCH * RECEIVE].into_boxed_slice(),
             replies: vec![0; BATCH * reply_size].into_boxed_slice(),
@@ -112,7 +113,7 @@ impl Batch {
     pub(super) fn local_info(&self, index: usize) -> LocalInfo {
         let mut info = LocalInfo { octets: [0; CONTROL], length: 0 };
         if self.with_info {
-            info.length = (self.incoming[index].msg_hdr.msg_controllen as usize).min(CONTROL);
+            info.length = self.incoming[index].msg_hdr.msg_controllen.min(CONTROL);
             for (at, word) in self.controls[index].iter().enumerate() {
                 info.octets[at * 8..at * 8 + 8].copy_from_slice(&word.to_ne_bytes());
             }

@@ -16,6 +16,8 @@ pub(super) enum Unanswered {
     NotAQuery,
     /// The reply was not taken by the kernel.
     NotSent,
+    /// There were too many like it.
+    Limited,
 }
 
 /// The counters of one thread, or of the tasks of one transport; on cache lines of its own.
@@ -25,6 +27,7 @@ pub(super) struct Block {
     responses: [[AtomicU64; CODES]; 2],
     not_a_query: AtomicU64,
     not_sent: AtomicU64,
+    limited: AtomicU64,
 }
 
 impl Block {
@@ -41,6 +44,7 @@ impl Block {
         match reason {
             Unanswered::NotAQuery => &self.not_a_query,
             Unanswered::NotSent => &self.not_sent,
+            Unanswered::Limited => &self.limited,
         }
         .fetch_add(count, Ordering::Relaxed);
     }
@@ -81,6 +85,7 @@ impl Counters {
             }
         }
         totals.dropped.push(("not_a_query", sum(&|block| block.not_a_query.load(Ordering::Relaxed))));
+        totals.dropped.push(("limited", sum(&|block| block.limited.load(Ordering::Relaxed))));
         totals.dropped.push(("not_sent", sum(&|block| block.not_sent.load(Ordering::Relaxed))));
         totals
     }

@@ -166,7 +166,7 @@ impl Lot {
                 // A client that went away is no error of ours.
                 let _ = send_from(&parked.socket, &self.out[..length], parked.peer, &parked.local);
             }
-            Outcome::Silent(_) => {}
+            Outcome::Silent(_) | Outcome::Limited => {}
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 parked.target = target.clone();

@@ -7,8 +7,9 @@ use sqlx::sqlite::SqliteRow;
 
 use super::codec;
 use crate::ledger::actor::Role;
+use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::claim::{Claim, ClaimState};
-use crate::ledger::owner::{Owner, OwnerId, OwnerNumber, OwnerState};
+use crate::ledger::owner::{Labels, Owner, OwnerId, OwnerNumber, OwnerState};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
 use crate::store::rows::TokenRow;
 use crate::wire::codes::Rtype;
@@ -47,43 +48,84 @@ pub(super) fn optional_text(row: &SqliteRow, at: usize) -> Result<Option<String>
 /// The apex of each zone, by number.
 pub(super) type Apexes = BTreeMap<ZoneNumber, Name>;
 
-/// A claim; its owner's id is filled in later by [`fill_owner`].
-pub(super) fn claim(row: &SqliteRow, apexes: &Apexes) -> Result<Claim, Broken> {
+/// What every reading of a claim begins with: zone, name, type and owner, in the first four columns.
+fn claim_key(row: &SqliteRow, apexes: &Apexes) -> Result<(ZoneNumber, Name, Rtype, OwnerNumber), Broken> {
     let zone = ZoneNumber(number(row, 0, "the zone")?);
     let apex = apexes.get(&zone).ok_or_else(|| format!("there is no zone {}", zone.0))?;
     let key: &[u8] = row.try_get(1).map_err(broken)?;
     let name = Name::from_sort_key(apex, key).map_err(|_| broken("its name is not one"))?;
-    let rtype = Rtype(number(row, 2, "the type")?);
-    let data: &[u8] = row.try_get(6).map_err(broken)?;
+    Ok((zone, name, Rtype(number(row, 2, "the type")?), OwnerNumber(number(row, 3, "the owner")?)))
+}
+
+fn records(row: &SqliteRow, at: usize, rtype: Rtype) -> Result<Vec<Vec<u8>>, Broken> {
+    let data: &[u8] = row.try_get(at).map_err(broken)?;
     let records = codec::unpack(rtype, data).ok_or_else(|| format!("its data are not records of type {rtype}"))?;
     if rtype.is_singleton() && records.len() > 1 {
         return Err(format!("there is more than one {rtype}"));
     }
-    let alias: Option<&str> = row.try_get(7).map_err(broken)?;
-    let alias = match alias {
-        None => None,
-        Some(text) => Some(codec::from_json(text).ok_or_else(|| broken("its options of ALIAS do not parse"))?),
-    };
-    let state: &str = row.try_get(10).map_err(broken)?;
-    let state = ClaimState::from_text(state).ok_or_else(|| format!("its state {} is unknown", state.escape_debug()))?;
+    Ok(records)
+}
+
+fn alias_options(row: &SqliteRow, at: usize, rtype: Rtype) -> Result<Option<AliasOptions>, Broken> {
+    let text: Option<&str> = row.try_get(at).map_err(broken)?;
+    if rtype != Rtype::ALIAS {
+        return Ok(None);
+    }
+    match text {
+        None => Ok(Some(AliasOptions::default())),
+        Some(text) => codec::from_json(text).map(Some).ok_or_else(|| broken("its options of ALIAS do not parse")),
+    }
+}
+
+fn claim_state(row: &SqliteRow, at: usize) -> Result<ClaimState, Broken> {
+    let state: &str = row.try_get(at).map_err(broken)?;
+    ClaimState::from_text(state).ok_or_else(|| format!("its state {} is unknown", state.escape_debug()))
+}
+
+/// A claim; its owner's id is filled in later.
+pub(super) fn claim(row: &SqliteRow, apexes: &Apexes) -> Result<Claim, Broken> {
+    let (zone, name, rtype, owner) = claim_key(row, apexes)?;
     let labels: Option<&str> = row.try_get(9).map_err(broken)?;
     Ok(Claim {
         zone,
         name,
         rtype,
-        owner: OwnerNumber(number(row, 3, "the owner")?),
+        owner,
         owner_id: OwnerId::system(),
         set_id: text(row, 4)?,
         ttl: number(row, 5, "the TTL")?,
-        records,
-        alias: if rtype == Rtype::ALIAS { Some(alias.unwrap_or_default()) } else { None },
+        records: records(row, 6, rtype)?,
+        alias: alias_options(row, 7, rtype)?,
         share: number::<i64>(row, 8, "share")? != 0,
         labels: codec::labels_from(labels),
-        state,
+        state: claim_state(row, 10)?,
         asserted: moment(row, 11)?,
         created: moment(row, 12)?,
         created_revision: number(row, 13, "the revision")?,
         revision: number(row, 14, "the revision")?,
+    })
+}
+
+/// What the start needs of a claim to serve it: all else is left empty.
+pub(super) fn claim_to_serve(row: &SqliteRow, apexes: &Apexes) -> Result<Claim, Broken> {
+    let (zone, name, rtype, owner) = claim_key(row, apexes)?;
+    Ok(Claim {
+        zone,
+        name,
+        rtype,
+        owner,
+        owner_id: OwnerId::system(),
+        set_id: String::new(),
+        ttl: number(row, 4, "the TTL")?,
+        records: records(row, 5, rtype)?,
+        alias: alias_options(row, 6, rtype)?,
+        share: false,
+        labels: Labels::new(),
+        state: claim_state(row, 7)?,
+        asserted: Moment(0),
+        created: Moment(0),
+        created_revision: 0,
+        revision: 0,
     })
 }
 
@@ -140,7 +182,8 @@ pub(super) fn token(row: &SqliteRow) -> Result<TokenRow, Broken> {
         id: text(row, 0)?,
         name: text(row, 1)?,
         role,
-        limits: codec::limits_from(optional_text(row, 5)?.as_deref()).ok_or_else(|| broken("its limits do not parse"))?,
+        limits: codec::limits_from(optional_text(row, 5)?.as_deref())
+            .ok_or_else(|| broken("its limits do not parse"))?,
         hash: hash.try_into().map_err(|_| broken("its hash has not 32 octets"))?,
         created: moment(row, 6)?,
         expires: optional_number(row, 7, "the end")?.map(Moment),

@@ -42,7 +42,10 @@ impl fmt::Display for StoreError {
                 path.display()
             ),
             StoreError::OldSqlite(version) => {
-                write!(f, "SQLite {version} can corrupt a store: 3.51.3 or newer is needed, so build with the bundled one")
+                write!(
+                    f,
+                    "SQLite {version} can corrupt a store: 3.51.3 or newer is needed, so build with the bundled one"
+                )
             }
             StoreError::File(path, error) => write!(f, "{}: {error}", path.display()),
             StoreError::Database(error) => write!(f, "the store cannot be used: {error}"),

@@ -1,5 +1,6 @@
 //! Reads the ledger of a command: all that it can touch, in its own transaction.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use sqlx::sqlite::SqliteRow;
@@ -201,8 +202,8 @@ impl Reading<'_> {
         for (apex, name) in &scope.names {
             let Some(zone) = self.ledger.zone(apex).map(|zone| zone.number) else { continue };
             let key = NameKey { zone, name: name.clone() };
-            if !self.ledger.claims.contains_key(&key) {
-                self.ledger.claims.insert(key, Vec::new());
+            if let Entry::Vacant(unread) = self.ledger.claims.entry(key) {
+                unread.insert(Vec::new());
                 by_zone.entry(zone).or_default().push(name.clone());
             }
         }

@@ -83,7 +83,9 @@ pub async fn frame(writer: &mut Writer, alarms: &mut Alarms) -> Result<Frame, St
             Ok(zone) => frame.zones.push(zone),
             Err(why) => {
                 let name: String = row.try_get(1).unwrap_or_default();
-                alarms.add(Subject::Frame, || format!("the zone {} cannot be read and is not served: {why}", name.escape_debug()));
+                alarms.add(Subject::Frame, || {
+                    format!("the zone {} cannot be read and is not served: {why}", name.escape_debug())
+                });
             }
         }
     }
@@ -102,7 +104,7 @@ pub async fn names(
     let mut rows = sqlx::query(sql::ALL_CLAIMS).fetch(writer.connection());
     while let Some(row) = rows.next().await {
         let row = row?;
-        let mut claim = match columns::claim(&row, &apexes) {
+        let mut claim = match columns::claim_to_serve(&row, &apexes) {
             Ok(claim) => claim,
             Err(why) => {
                 alarms.add(Subject::Claim, || {

@@ -18,6 +18,8 @@ static MIGRATIONS: Migrator = sqlx::migrate!();
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Read-only connections at once.
 const READERS: u32 = 4;
+/// Rows that a statement may be ahead of who reads them.
+const ROW_BUFFER: usize = 512;
 /// SQLite before this can corrupt a WAL database (reliability.md section 3).
 const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
 
@@ -38,7 +40,8 @@ pub(super) fn lock(database: &Path) -> Result<StoreLock, StoreError> {
     let path = beside(database, ".lock");
     let failed = |error| StoreError::File(path.clone(), error);
     let mut options = OpenOptions::new();
-    let mut file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+    let mut file =
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -61,6 +64,7 @@ fn options(database: &Path) -> SqliteConnectOptions {
         .foreign_keys(true)
         .busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(200)
+        .row_buffer_size(ROW_BUFFER)
         .pragma("mmap_size", "0")
 }
 

@@ -116,9 +116,8 @@ impl Reader {
             }
         }
         let rows = claim_rows(&mut view, filter, zone.as_ref(), owner).await?;
-        let distinct = |at: usize| -> BTreeSet<u32> {
-            rows.iter().filter_map(|row| columns::number(row, at, "").ok()).collect()
-        };
+        let distinct =
+            |at: usize| -> BTreeSet<u32> { rows.iter().filter_map(|row| columns::number(row, at, "").ok()).collect() };
         let zones = sqlx::query(sql::ZONES_BY_ID).bind(number_list(distinct(0))).fetch_all(&mut *view).await?;
         let zones = zones.iter().filter_map(|row| columns::zone(row).ok());
         let apexes: Apexes = zones.map(|zone| (zone.number, zone.name)).collect();

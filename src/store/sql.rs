@@ -122,8 +122,7 @@ statements! {
         ORDER BY c.name_key
         LIMIT ?4";
     ALL_CLAIMS = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.ttl, c.data, c.alias, c.state
         FROM claim AS c ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
     CLAIMS_LISTED = "
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
@@ -149,14 +148,19 @@ statements! {
         FROM claim AS c WHERE c.zone_id = ?1 AND c.owner_id NOT IN (?2, ?3)";
     CLAIMANTS = "SELECT DISTINCT owner_id FROM claim WHERE zone_id = ?1";
     WRITE_CLAIM = "
-        INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels, state,
-            asserted_at, created_at, created_revision, revision)
+        INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels,
+            state, asserted_at, created_at, created_revision, revision)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
-    ASSERT_CLAIM = "
-        UPDATE claim SET asserted_at = ?6
-        WHERE zone_id = ?1 AND name_key = ?2 AND rtype = ?3 AND owner_id = ?4 AND set_id = ?5";
-    DELETE_CLAIM = "
-        DELETE FROM claim WHERE zone_id = ?1 AND name_key = ?2 AND rtype = ?3 AND owner_id = ?4 AND set_id = ?5";
+    ASSERT_CLAIMS = "
+        UPDATE claim SET asserted_at = ?2
+        WHERE (zone_id, name_key, rtype, owner_id, set_id) IN (
+            SELECT j.value ->> 0, unhex(j.value ->> 1), j.value ->> 2, j.value ->> 3, j.value ->> 4
+            FROM json_each(?1) AS j)";
+    DELETE_CLAIMS = "
+        DELETE FROM claim
+        WHERE (zone_id, name_key, rtype, owner_id, set_id) IN (
+            SELECT j.value ->> 0, unhex(j.value ->> 1), j.value ->> 2, j.value ->> 3, j.value ->> 4
+            FROM json_each(?1) AS j)";
     DELETE_CLAIMS_OF_ZONE = "DELETE FROM claim WHERE zone_id = ?1";
 
     WRITE_CHANGE = "
@@ -183,33 +187,35 @@ statements! {
     DELETE_TOKEN = "DELETE FROM token WHERE id = ?1";
 }
 
-/// Rows of one [`write_fresh`].
-pub(super) const FRESH_ROWS: usize = 250;
+/// Rows of one [`WRITE_FRESH`], [`WRITE_CLAIMS`] or [`WRITE_CHANGES`].
+pub(super) const ROWS: usize = 200;
 
-/// Writes [`FRESH_ROWS`] claims of one zone and owner: ?1 zone, ?2 owner, ?3 time, ?4 revision, and for each its name,
-/// type, TTL, data and options.
-pub(super) fn write_fresh() -> &'static str {
-    static TEXT: LazyLock<String> = LazyLock::new(|| {
-        let rows: Vec<String> = (0..FRESH_ROWS)
-            .map(|row| {
-                let at = 5 + 5 * row;
-                format!(
-                    "(?1, ?{}, ?{}, ?2, '', ?{}, ?{}, ?{}, 0, NULL, 'held', ?3, ?3, ?4, ?4)",
-                    at,
-                    at + 1,
-                    at + 2,
-                    at + 3,
-                    at + 4
-                )
-            })
-            .collect();
-        format!(
-            "INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels,
-                state, asserted_at, created_at, created_revision, revision) VALUES {}",
-            rows.join(", ")
-        )
-    });
-    &TEXT
+/// Writes [`ROWS`] claims of one zone and owner: ?1 zone, ?2 owner, ?3 time, ?4 revision, and for each its name, type,
+/// TTL, data and options.
+pub(super) static WRITE_FRESH: LazyLock<String> = LazyLock::new(|| {
+    let row = |at: usize| {
+        let [name, rtype, ttl, data, alias] = std::array::from_fn(|column| 5 + 5 * at + column);
+        format!("(?1, ?{name}, ?{rtype}, ?2, '', ?{ttl}, ?{data}, ?{alias}, 0, NULL, 'held', ?3, ?3, ?4, ?4)")
+    };
+    let rows: Vec<String> = (0..ROWS).map(row).collect();
+    many(WRITE_CLAIM, &rows.join(", "))
+});
+
+/// [`WRITE_CLAIM`] for [`ROWS`] claims.
+pub(super) static WRITE_CLAIMS: LazyLock<String> = LazyLock::new(|| repeated(WRITE_CLAIM, 15));
+
+/// [`WRITE_CHANGE`] for [`ROWS`] changes.
+pub(super) static WRITE_CHANGES: LazyLock<String> = LazyLock::new(|| repeated(WRITE_CHANGE, 12));
+
+fn repeated(one: &str, columns: usize) -> String {
+    let row = format!("({})", vec!["?"; columns].join(", "));
+    many(one, &vec![row; ROWS].join(", "))
+}
+
+/// An INSERT with other rows.
+fn many(one: &str, rows: &str) -> String {
+    let head = one.find("VALUES").map_or(one, |at| &one[..at]);
+    format!("{head} VALUES {rows}")
 }
 
 #[cfg(test)]
@@ -219,11 +225,23 @@ mod tests {
     #[tokio::test]
     async fn every_statement_fits_the_schema_and_none_scans_a_large_table_by_accident() {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut connection =
-            super::super::open::connect_writer(&directory.path().join("t.db")).await.expect("a store");
+        let mut connection = super::super::open::connect_writer(&directory.path().join("t.db")).await.expect("a store");
+        for text in [&super::WRITE_FRESH, &super::WRITE_CLAIMS, &super::WRITE_CHANGES] {
+            (&mut connection).prepare(text.as_str().into_sql_str()).await.expect("a statement of many rows");
+        }
         for (name, text) in super::ALL {
             (&mut connection).prepare((*text).into_sql_str()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-            let whole = ["ALL_", "CLAIMS_LISTED", "OWNER_COUNTS", "ZONES_BELOW", "CHILDREN", "TOKENS", "READ_META", "WRITE_META", "SUBTREE"];
+            let whole = [
+                "ALL_",
+                "CLAIMS_LISTED",
+                "OWNER_COUNTS",
+                "ZONES_BELOW",
+                "CHILDREN",
+                "TOKENS",
+                "READ_META",
+                "WRITE_META",
+                "SUBTREE",
+            ];
             if whole.iter().any(|prefix| name.starts_with(prefix)) || !text.contains(' ') {
                 continue;
             }
@@ -231,7 +249,8 @@ mod tests {
             if ["BEGIN IMMEDIATE"].contains(text) {
                 continue;
             }
-            let steps = sqlx::query(explain).fetch_all(&mut connection).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let steps =
+                sqlx::query(explain).fetch_all(&mut connection).await.unwrap_or_else(|error| panic!("{name}: {error}"));
             for step in steps {
                 let detail: String = step.get(3);
                 for table in ["claim", "c", "m", "o", "z", "owner", "zone"] {

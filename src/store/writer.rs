@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use sqlx::{Connection, SqliteConnection};
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Connection, Sqlite, SqliteConnection};
 
 use super::codec;
 use super::error::StoreError;
@@ -11,11 +12,14 @@ use crate::ledger::actor::{Actor, Role};
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
 use crate::ledger::owner::{Owner, OwnerId};
-use crate::ledger::plan::{History, Plan, TokenChange, ZoneChange};
+use crate::ledger::plan::{ClaimChange, History, Plan, TokenChange, ZoneChange};
 use crate::ledger::scope::{Ledger, Scope};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
+
+/// Keys of one statement over a list of claims.
+const KEYS: usize = 1_000;
 
 /// The counters of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,12 +212,7 @@ impl Writer {
         Ok(())
     }
 
-    async fn write_zone(
-        &mut self,
-        plan: &Plan,
-        change: &ZoneChange,
-        history: &mut Rows<'_>,
-    ) -> Result<(), StoreError> {
+    async fn write_zone(&mut self, plan: &Plan, change: &ZoneChange, history: &mut Rows<'_>) -> Result<(), StoreError> {
         match change {
             ZoneChange::Created(zone) => {
                 self.put_zone(zone).await?;
@@ -285,84 +284,50 @@ impl Writer {
     }
 
     async fn write_claims(&mut self, plan: &Plan, history: &mut Rows<'_>) -> Result<(), StoreError> {
-        for change in &plan.claims {
-            match &change.after {
-                Some(claim) => self.put_claim(plan, claim).await?,
-                None => self.delete_claim(plan, change.either()).await?,
-            }
-            if matches!(plan.history, History::PerClaim) {
-                let one = change.either();
-                let Some(zone) = plan.ledger.zones.get(&one.zone) else { continue };
-                let row = Row {
-                    owner: one.owner_id.as_str(),
-                    zone: zone.name.to_string(),
-                    name: one.name.to_string(),
-                    rtype: one.rtype.to_string(),
-                    before: change.before.as_ref().map(codec::claim_json),
-                    after: change.after.as_ref().map(codec::claim_json),
-                };
-                history.write(&mut self.connection, row).await?;
-            }
+        let gone = plan.claims.iter().filter(|change| change.after.is_none()).map(ClaimChange::either);
+        for list in key_lists(plan, gone) {
+            sqlx::query(sql::DELETE_CLAIMS).bind(list).execute(&mut self.connection).await?;
+        }
+        let written: Vec<&Claim> = plan.claims.iter().filter_map(|change| change.after.as_ref()).collect();
+        let mut chunks = written.chunks_exact(sql::ROWS);
+        for chunk in &mut chunks {
+            let query = sqlx::query(sql::WRITE_CLAIMS.as_str());
+            let query = chunk.iter().fold(query, |query, claim| bind_claim(query, plan, claim));
+            query.execute(&mut self.connection).await?;
+        }
+        for claim in chunks.remainder() {
+            bind_claim(sqlx::query(sql::WRITE_CLAIM), plan, claim).execute(&mut self.connection).await?;
         }
         self.write_fresh(plan).await?;
-        for claim in &plan.asserted {
-            let Some(key) = key_of(plan, claim) else { continue };
-            sqlx::query(sql::ASSERT_CLAIM)
-                .bind(i64::from(claim.zone.0))
-                .bind(key)
-                .bind(i64::from(claim.rtype.0))
-                .bind(i64::from(claim.owner.0))
-                .bind(&claim.set_id)
-                .bind(signed(history.origin.now.0))
-                .execute(&mut self.connection)
-                .await?;
+        for list in key_lists(plan, plan.asserted.iter()) {
+            let query = sqlx::query(sql::ASSERT_CLAIMS).bind(list).bind(signed(history.origin.now.0));
+            query.execute(&mut self.connection).await?;
         }
-        match &plan.history {
-            History::Import { zone, owner, written, deleted } if plan.report.changed => {
-                let after = serde_json::json!({ "written": written, "deleted": deleted }).to_string();
-                let row = Row {
-                    owner: owner.as_str(),
-                    zone: zone.to_string(),
-                    name: zone.to_string(),
-                    rtype: "zonefile".to_owned(),
-                    before: None,
-                    after: Some(after),
-                };
-                history.write(&mut self.connection, row).await
-            }
-            History::Import { .. } | History::PerClaim => Ok(()),
-        }
+        self.write_history_of_claims(plan, history).await
     }
 
-    async fn put_claim(&mut self, plan: &Plan, claim: &Claim) -> Result<(), StoreError> {
-        let Some(key) = key_of(plan, claim) else { return Ok(()) };
-        sqlx::query(sql::WRITE_CLAIM)
-            .bind(i64::from(claim.zone.0))
-            .bind(key)
-            .bind(i64::from(claim.rtype.0))
-            .bind(i64::from(claim.owner.0))
-            .bind(&claim.set_id)
-            .bind(i64::from(claim.ttl))
-            .bind(codec::pack(&claim.records))
-            .bind(claim.alias.as_ref().and_then(codec::json))
-            .bind(i64::from(claim.share))
-            .bind(codec::labels(&claim.labels))
-            .bind(claim.state.text())
-            .bind(signed(claim.asserted.0))
-            .bind(signed(claim.created.0))
-            .bind(signed(claim.created_revision))
-            .bind(signed(claim.revision))
-            .execute(&mut self.connection)
-            .await?;
-        Ok(())
+    async fn write_history_of_claims(&mut self, plan: &Plan, history: &mut Rows<'_>) -> Result<(), StoreError> {
+        let rows: Vec<Row<'_>> = match &plan.history {
+            History::PerClaim => plan.claims.iter().filter_map(|change| Row::claim(plan, change)).collect(),
+            History::Import { zone, owner, written, deleted } if plan.report.changed => vec![Row {
+                owner: owner.as_str(),
+                zone: zone.to_string(),
+                name: zone.to_string(),
+                rtype: "zonefile".to_owned(),
+                before: None,
+                after: Some(serde_json::json!({ "written": written, "deleted": deleted }).to_string()),
+            }],
+            History::Import { .. } => Vec::new(),
+        };
+        history.write_all(&mut self.connection, rows).await
     }
 
     /// The claims of an import into a new zone: held, of one owner, written at one time, many to a statement.
     async fn write_fresh(&mut self, plan: &Plan) -> Result<(), StoreError> {
-        let mut chunks = plan.fresh.chunks_exact(sql::FRESH_ROWS);
+        let mut chunks = plan.fresh.chunks_exact(sql::ROWS);
         for chunk in &mut chunks {
             let Some(first) = chunk.first() else { continue };
-            let mut query = sqlx::query(sql::write_fresh())
+            let mut query = sqlx::query(sql::WRITE_FRESH.as_str())
                 .bind(i64::from(first.zone.0))
                 .bind(i64::from(first.owner.0))
                 .bind(signed(first.created.0))
@@ -378,21 +343,8 @@ impl Writer {
             query.execute(&mut self.connection).await?;
         }
         for claim in chunks.remainder() {
-            self.put_claim(plan, claim).await?;
+            bind_claim(sqlx::query(sql::WRITE_CLAIM), plan, claim).execute(&mut self.connection).await?;
         }
-        Ok(())
-    }
-
-    async fn delete_claim(&mut self, plan: &Plan, claim: &Claim) -> Result<(), StoreError> {
-        let Some(key) = key_of(plan, claim) else { return Ok(()) };
-        sqlx::query(sql::DELETE_CLAIM)
-            .bind(i64::from(claim.zone.0))
-            .bind(key)
-            .bind(i64::from(claim.rtype.0))
-            .bind(i64::from(claim.owner.0))
-            .bind(&claim.set_id)
-            .execute(&mut self.connection)
-            .await?;
         Ok(())
     }
 
@@ -433,6 +385,38 @@ fn key_of(plan: &Plan, claim: &Claim) -> Option<Vec<u8>> {
     claim.name.sort_key(apex)
 }
 
+type Query<'a> = sqlx::query::Query<'a, Sqlite, SqliteArguments>;
+
+fn bind_claim<'a>(query: Query<'a>, plan: &Plan, claim: &'a Claim) -> Query<'a> {
+    query
+        .bind(i64::from(claim.zone.0))
+        .bind(key_of(plan, claim))
+        .bind(i64::from(claim.rtype.0))
+        .bind(i64::from(claim.owner.0))
+        .bind(&claim.set_id)
+        .bind(i64::from(claim.ttl))
+        .bind(codec::pack(&claim.records))
+        .bind(claim.alias.as_ref().and_then(codec::json))
+        .bind(i64::from(claim.share))
+        .bind(codec::labels(&claim.labels))
+        .bind(claim.state.text())
+        .bind(signed(claim.asserted.0))
+        .bind(signed(claim.created.0))
+        .bind(signed(claim.created_revision))
+        .bind(signed(claim.revision))
+}
+
+/// Keys of claims as lists for one statement each.
+fn key_lists<'a>(plan: &Plan, claims: impl Iterator<Item = &'a Claim>) -> Vec<String> {
+    let keys: Vec<serde_json::Value> = claims
+        .filter_map(|claim| {
+            let key = codec::hexadecimal(&key_of(plan, claim)?);
+            Some(serde_json::json!([claim.zone.0, key, claim.rtype.0, claim.owner.0, claim.set_id]))
+        })
+        .collect();
+    keys.chunks(KEYS).map(|keys| serde_json::Value::from(keys).to_string()).collect()
+}
+
 /// A row of the history.
 struct Row<'a> {
     owner: &'a str,
@@ -449,6 +433,20 @@ impl<'a> Row<'a> {
         Row { owner: id, zone: String::new(), name: String::new(), rtype: what.to_owned(), before, after }
     }
 
+    /// Of a claim.
+    fn claim(plan: &Plan, change: &'a ClaimChange) -> Option<Row<'a>> {
+        let one = change.either();
+        let zone = plan.ledger.zones.get(&one.zone)?;
+        Some(Row {
+            owner: one.owner_id.as_str(),
+            zone: zone.name.to_string(),
+            name: one.name.to_string(),
+            rtype: one.rtype.to_string(),
+            before: change.before.as_ref().map(codec::claim_json),
+            after: change.after.as_ref().map(codec::claim_json),
+        })
+    }
+
     fn zone(zone: &'a ZoneRow, before: Option<String>, after: Option<String>) -> Row<'a> {
         let name = zone.name.to_string();
         Row { owner: zone.owner.as_str(), zone: name.clone(), name, rtype: "zone".to_owned(), before, after }
@@ -462,10 +460,31 @@ struct Rows<'a> {
     item: i64,
 }
 
-impl Rows<'_> {
+impl<'o> Rows<'o> {
     async fn write(&mut self, connection: &mut SqliteConnection, row: Row<'_>) -> Result<(), StoreError> {
+        self.bind(sqlx::query(sql::WRITE_CHANGE), row).execute(connection).await?;
+        Ok(())
+    }
+
+    async fn write_all(&mut self, connection: &mut SqliteConnection, rows: Vec<Row<'_>>) -> Result<(), StoreError> {
+        let mut rows = rows.into_iter();
+        while rows.len() >= sql::ROWS {
+            let query = sqlx::query(sql::WRITE_CHANGES.as_str());
+            let query = rows.by_ref().take(sql::ROWS).fold(query, |query, row| self.bind(query, row));
+            query.execute(&mut *connection).await?;
+        }
+        for row in rows {
+            self.write(connection, row).await?;
+        }
+        Ok(())
+    }
+
+    fn bind<'a>(&mut self, query: Query<'a>, row: Row<'a>) -> Query<'a>
+    where
+        'o: 'a,
+    {
         self.item += 1;
-        sqlx::query(sql::WRITE_CHANGE)
+        query
             .bind(signed(self.revision))
             .bind(self.item)
             .bind(signed(self.origin.now.0))
@@ -478,8 +497,5 @@ impl Rows<'_> {
             .bind(row.rtype)
             .bind(row.before)
             .bind(row.after)
-            .execute(connection)
-            .await?;
-        Ok(())
     }
 }

@@ -40,6 +40,19 @@ pub enum Owner<'a> {
     Name(&'a [u8]),
 }
 
+/// A record of class IN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Whose.
+    pub owner: Owner<'a>,
+    /// The type.
+    pub rtype: Rtype,
+    /// Seconds.
+    pub ttl: u32,
+    /// Uncompressed.
+    pub rdata: &'a [u8],
+}
+
 /// A response being written.
 #[derive(Debug)]
 pub struct Writer<'a> {
@@ -174,20 +187,17 @@ impl<'a> Writer<'a> {
         self.count(section, mark, written)
     }
 
-    /// Writes one record of class IN. On `Full` nothing of it is left.
+    /// Writes one record. On `Full` nothing of it is left.
     #[inline]
     pub fn record(
         &mut self,
         scratch: &mut HashedName,
         key: HashKey,
         section: Section,
-        owner: Owner<'_>,
-        rtype: Rtype,
-        ttl: u32,
-        rdata: &[u8],
+        record: Record<'_>,
     ) -> Result<(), Full> {
         let mark = self.mark();
-        let written = self.record_octets(scratch, key, owner, rtype, ttl, rdata);
+        let written = self.record_octets(scratch, key, record);
         self.count(section, mark, written)
     }
 
@@ -206,15 +216,8 @@ impl<'a> Writer<'a> {
     }
 
     #[inline]
-    fn record_octets(
-        &mut self,
-        scratch: &mut HashedName,
-        key: HashKey,
-        owner: Owner<'_>,
-        rtype: Rtype,
-        ttl: u32,
-        rdata: &[u8],
-    ) -> Result<(), Full> {
+    fn record_octets(&mut self, scratch: &mut HashedName, key: HashKey, record: Record<'_>) -> Result<(), Full> {
+        let Record { owner, rtype, ttl, rdata } = record;
         match owner {
             Owner::Question if self.root_question => self.octets(&[0])?,
             Owner::Question => self.octets(&[0xc0, HEADER as u8])?,

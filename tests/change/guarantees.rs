@@ -1,4 +1,5 @@
-//! What a write promises: durable and served, whole or not at all, nobody else's claim touched (ownership.md section 2).
+//! What a write promises: durable and served, whole or not at all, nobody else's claim touched (ownership.md
+//! section 2).
 
 use tenured::ledger::code::Code;
 use tenured::ledger::command::{Apply, Change, Command, OnConflict, OwnerKeys};
@@ -13,7 +14,7 @@ const WEB: &str = "k8s:prod/Gateway/shop/web";
 async fn a_hostname_comes_and_goes_with_its_claim_and_the_serial_rises_by_one() {
     let server = Server::with_zone().await;
     let first = server.serial("example.com.");
-    assert_eq!(first, 2026_11_30_01);
+    assert_eq!(first, 2026113001);
     let report = server.apply(WEB, &["www.example.com. CNAME edge.example.net.", "example.com. TXT v=spf1 -all"]).await;
     assert_eq!(count(&report, ItemOutcome::Created), 2);
     assert_eq!(report.serials, [(name("example.com."), first + 1)]);
@@ -104,7 +105,10 @@ async fn atomic_means_all_or_nothing() {
     let refusal = server.run(Command::Apply(Apply { atomic: true, ..wanted })).await.expect_err("a conflict");
     assert_eq!(refusal.code(), Code::OwnedByOther);
     assert_eq!(refusal.problem.holder.as_ref().map(|holder| holder.owner.to_string()), Some("team-a".to_owned()));
-    assert_eq!(refusal.items.iter().map(item_text).collect::<Vec<_>>(), ["www.example.com. A conflict owned_by_other by team-a"]);
+    assert_eq!(
+        refusal.items.iter().map(item_text).collect::<Vec<_>>(),
+        ["www.example.com. A conflict owned_by_other by team-a"]
+    );
     assert!(server.is_nxdomain("mail.example.com."));
     assert_eq!(server.revision(), revision);
     assert!(server.reader.owner(&id("team-b")).await.expect("a look-up").is_none());
@@ -127,7 +131,9 @@ async fn nobody_replaces_or_deletes_what_another_owner_holds() {
 async fn a_queued_claim_is_served_in_the_moment_the_holder_lets_go() {
     let server = Server::with_zone().await;
     server.apply("team-a", &["www.example.com. ALIAS edge.example.net."]).await;
-    for (owner, record) in [("team-b", "www.example.com. CNAME b.example.net."), ("team-c", "www.example.com. A 192.0.2.3")] {
+    for (owner, record) in
+        [("team-b", "www.example.com. CNAME b.example.net."), ("team-c", "www.example.com. A 192.0.2.3")]
+    {
         let wanted = Apply { on_conflict: OnConflict::Queue, ..apply(owner, &[record]) };
         let report = server.run(Command::Apply(wanted)).await.expect("queued");
         assert_eq!(count(&report, ItemOutcome::Queued), 1, "{:?}", items(&report));
@@ -278,7 +284,8 @@ async fn many_writers_at_once_all_get_their_answer_and_their_place() {
     for number in 0..200 {
         let handle = server.handle.clone();
         writers.spawn(async move {
-            let change = Change::put(id(&format!("owner-{number}")), record(&format!("h{number}.example.com. A 192.0.2.1")));
+            let change =
+                Change::put(id(&format!("owner-{number}")), record(&format!("h{number}.example.com. A 192.0.2.1")));
             let request = tenured::control::Request {
                 command: Command::Change(change),
                 actor: crate::support::admin(),
@@ -296,7 +303,7 @@ async fn many_writers_at_once_all_get_their_answer_and_their_place() {
     revisions.sort_unstable();
     revisions.dedup();
     assert_eq!(revisions.len(), 200);
-    assert_eq!(server.serial("example.com."), 2026_11_30_01 + 200);
+    assert_eq!(server.serial("example.com."), 2026113001 + 200);
 }
 
 #[tokio::test]
@@ -305,7 +312,10 @@ async fn deletes_of_what_is_not_there_are_as_wished() {
     let report = server.delete(WEB, "www.example.com.", "A").await.expect("nothing to delete");
     assert_eq!(items(&report), ["www.example.com. A unchanged"]);
     assert!(!report.changed);
-    let change = Change { upsert: vec![Ok(record("www.example.com. A 192.0.2.1"))], ..Change::delete(id(WEB), vec![key("www.example.com.", "CNAME")]) };
+    let change = Change {
+        upsert: vec![Ok(record("www.example.com. A 192.0.2.1"))],
+        ..Change::delete(id(WEB), vec![key("www.example.com.", "CNAME")])
+    };
     server.run(Command::Change(change)).await.expect("a change");
     assert_eq!(server.served("www.example.com."), ["A 300 192.0.2.1"]);
 }

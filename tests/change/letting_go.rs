@@ -103,7 +103,10 @@ async fn a_delete_that_comes_before_its_create_counts() {
     assert_eq!(server.run(Command::Apply(late)).await.expect_err("gone").code(), Code::OwnerGone);
     // Of another incarnation nothing is deleted.
     let keys = OwnerKeys { uid: Some("u2".to_owned()), ..OwnerKeys::default() };
-    server.run(Command::Apply(Apply { keys, ..apply("web", &["www.example.com. A 192.0.2.2"]) })).await.expect("an apply");
+    server
+        .run(Command::Apply(Apply { keys, ..apply("web", &["www.example.com. A 192.0.2.2"]) }))
+        .await
+        .expect("an apply");
     server.run(Command::DeleteOwner(delete)).await.expect("a late delete");
     assert_eq!(server.values("www.example.com.", "A"), ["192.0.2.2"]);
 }
@@ -141,7 +144,8 @@ async fn an_alias_follows_its_owner_to_another_parent() {
         let rdata = node.rrset(tenured::wire::codes::Rtype::ALIAS).expect("an ALIAS").first();
         tenured::zone::alias::AliasRef::decode(rdata).expect("an ALIAS").trusts(owner)
     };
-    let number = async |owner: &str| server.reader.owner(&id(owner)).await.expect("a look-up").expect("an owner").owner.number.0;
+    let number =
+        async |owner: &str| server.reader.owner(&id(owner)).await.expect("a look-up").expect("an owner").owner.number.0;
     let serial = server.serial("example.com.");
     assert!(trusted(&server, number("project-1").await));
     server.run(Command::PutOwner(PutOwner { owner: id("web"), keys: below("project-2") })).await.expect("a move");

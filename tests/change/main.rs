@@ -2,6 +2,10 @@
 
 mod guarantees;
 mod letting_go;
+mod limits;
+mod model;
+mod properties;
+mod steps;
 mod store;
 mod support;
 mod tokens;

@@ -9,24 +9,24 @@ use self::outside::Sql;
 use crate::support::{Server, name};
 
 /// Statements on the database file from outside the server.
-mod outside {
+pub(crate) mod outside {
     use std::path::Path;
 
     use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
-    pub(super) struct Sql(SqliteConnection);
+    pub(crate) struct Sql(SqliteConnection);
 
     impl Sql {
-        pub(super) async fn open(database: &Path) -> Sql {
+        pub(crate) async fn open(database: &Path) -> Sql {
             let options = sqlx::sqlite::SqliteConnectOptions::new().filename(database).foreign_keys(false);
             Sql(options.pragma("ignore_check_constraints", "1").connect().await.expect("the database"))
         }
 
-        pub(super) async fn run(&mut self, text: &'static str) {
+        pub(crate) async fn run(&mut self, text: &'static str) {
             sqlx::query(text).execute(&mut self.0).await.unwrap_or_else(|error| panic!("{text}: {error}"));
         }
 
-        pub(super) async fn close(self) {
+        pub(crate) async fn close(self) {
             self.0.close().await.expect("closing");
         }
     }
@@ -57,18 +57,44 @@ async fn what_was_acknowledged_is_there_after_a_copy_is_taken_at_any_moment() {
 async fn rows_that_cannot_be_read_are_left_out_with_an_alarm() {
     let server = Server::with_zone().await;
     server.create_zone("example.net.").await;
-    server.apply("web", &["www.example.com. A 192.0.2.1", "mail.example.com. A 192.0.2.2", "a.example.com. A 192.0.2.3", "b.example.com. A 192.0.2.4", "c.example.com. CNAME x.example.", "d.example.com. A 192.0.2.5"]).await;
+    server
+        .apply(
+            "web",
+            &[
+                "www.example.com. A 192.0.2.1",
+                "mail.example.com. A 192.0.2.2",
+                "a.example.com. A 192.0.2.3",
+                "b.example.com. A 192.0.2.4",
+                "c.example.com. CNAME x.example.",
+                "d.example.com. A 192.0.2.5",
+            ],
+        )
+        .await;
     let database = server.database();
     let (directory, clock) = server.stop().await;
     let mut sql = Sql::open(&database).await;
     sql.run("UPDATE claim SET data = x'0300C00002' WHERE name_key = CAST('mail' || char(0) AS BLOB)").await;
     sql.run("UPDATE claim SET state = 'frozen' WHERE name_key = CAST('a' || char(0) AS BLOB)").await;
     sql.run("UPDATE claim SET name_key = x'6205' WHERE name_key = CAST('b' || char(0) AS BLOB)").await;
-    sql.run("INSERT INTO claim SELECT zone_id, name_key, 1, owner_id, set_id, ttl, x'0400C0000201', alias, share, labels, state, asserted_at, created_at, created_revision, revision FROM claim WHERE name_key = CAST('c' || char(0) AS BLOB)").await;
+    sql.run(
+        "INSERT INTO claim SELECT zone_id, name_key, 1, owner_id, set_id, ttl, x'0400C0000201', alias, share, \
+         labels, state, asserted_at, created_at, created_revision, revision FROM claim WHERE name_key = \
+         CAST('c' || char(0) AS BLOB)",
+    )
+    .await;
     sql.run("UPDATE claim SET owner_id = 4000000 WHERE name_key = CAST('d' || char(0) AS BLOB)").await;
     sql.run("DELETE FROM claim WHERE rtype = 6 AND zone_id = (SELECT id FROM zone WHERE name = 'example.net.')").await;
-    sql.run("INSERT INTO zone SELECT 77, 'bad..name.', owner_id, serial, default_ttl, nameservers, contact, NULL, created_at, revision FROM zone WHERE name = 'example.com.'").await;
-    sql.run("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) INSERT INTO claim SELECT 77, CAST('x' || i || char(0) AS BLOB), 1, 1, '', 300, x'00', NULL, 0, NULL, 'held', 0, 0, 0, 0 FROM n").await;
+    sql.run(
+        "INSERT INTO zone SELECT 77, 'bad..name.', owner_id, serial, default_ttl, nameservers, contact, NULL, \
+         created_at, revision FROM zone WHERE name = 'example.com.'",
+    )
+    .await;
+    sql.run(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) INSERT INTO claim \
+         SELECT 77, CAST('x' || i || char(0) AS BLOB), 1, 1, '', 300, x'00', NULL, 0, NULL, 'held', 0, 0, 0, \
+         0 FROM n",
+    )
+    .await;
     sql.close().await;
     let server = Server::start_in(directory, clock).await;
     assert_eq!(server.values("www.example.com.", "A"), ["192.0.2.1"]);
@@ -76,7 +102,14 @@ async fn rows_that_cannot_be_read_are_left_out_with_an_alarm() {
         assert!(server.served(&format!("{lost}.example.com.")).is_empty(), "{lost}");
     }
     assert_eq!(server.served("example.net.").len(), 2);
-    for wanted in ["mail.example.com. A", "state frozen", "owner is not there", "bad..name.", "example.net. has no SOA", "more rows"] {
+    for wanted in [
+        "mail.example.com. A",
+        "state frozen",
+        "owner is not there",
+        "bad..name.",
+        "example.net. has no SOA",
+        "more rows",
+    ] {
         assert!(server.alarms.iter().any(|alarm| alarm.contains(wanted)), "{wanted}: {:?}", server.alarms);
     }
     assert!(server.alarms.len() <= 201);
@@ -117,7 +150,11 @@ async fn a_store_of_a_newer_version_is_refused_with_a_sentence() {
     let database = server.database();
     let (_directory, clock) = server.stop().await;
     let mut sql = Sql::open(&database).await;
-    sql.run("INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', 1, x'00', 0)").await;
+    sql.run(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, \
+         'later', 1, x'00', 0)",
+    )
+    .await;
     sql.close().await;
     let error = control::start(Options { database, clock, key: HashKey::new(1, 2) }).await.expect_err("it is newer");
     assert!(matches!(error, StoreError::Newer(_)), "{error}");

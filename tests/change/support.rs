@@ -143,6 +143,24 @@ impl Server {
             .collect()
     }
 
+    /// The owners that the published ALIAS at a name knows: its holder and those above it.
+    pub(crate) async fn alias_owners(&self, at: &str) -> Vec<String> {
+        let owners = self.reader.owners(&Default::default()).await.expect("owners").items;
+        let snapshot = self.handle.published().get();
+        let at = name(at);
+        let zone = snapshot.zone_of(&at).cloned();
+        let Some(node) = zone.as_ref().and_then(|zone| zone.node(&at)) else { return Vec::new() };
+        let Some(rrset) = node.rrset(Rtype::ALIAS) else { return Vec::new() };
+        let rdata = rrset.first();
+        let length = tenured::wire::name::wire_length(rdata).expect("a target");
+        let id_of = |number: &[u8]| {
+            let number = u32::from_le_bytes(number.try_into().expect("four octets"));
+            let owner = owners.iter().find(|one| one.owner.number.0 == number).expect("an owner that is there");
+            owner.owner.id.to_string()
+        };
+        rdata[length + 1..].chunks_exact(4).map(id_of).collect()
+    }
+
     /// Whether a query for the name finds none.
     pub(crate) fn is_nxdomain(&self, at: &str) -> bool {
         let snapshot = self.handle.published().get();

@@ -38,7 +38,14 @@ async fn tokens_come_and_go_by_admin_alone() {
         names: vec![NameLimit::Below(name("example.com."))],
         types: vec![Rtype::A, Rtype::ALIAS],
     };
-    let new = NewToken { id: minted.id.clone(), name: "ci".to_owned(), role: Role::Owner(id("team-a")), limits: limits.clone(), hash: minted.hash, expires: None };
+    let new = NewToken {
+        id: minted.id.clone(),
+        name: "ci".to_owned(),
+        role: Role::Owner(id("team-a")),
+        limits: limits.clone(),
+        hash: minted.hash,
+        expires: None,
+    };
     let refused = server.run_as(token_of("team-a"), Command::CreateToken(new.clone())).await.expect_err("not admin");
     assert_eq!(refused.code(), Code::Forbidden);
     server.run(Command::CreateToken(new)).await.expect("a token");
@@ -77,7 +84,12 @@ async fn a_token_writes_for_its_root_and_what_is_below_it() {
     let refused = server.run_as(actor(Role::Read), put("root", OwnerKeys::default())).await.expect_err("it reads");
     assert_eq!(refused.code(), Code::Forbidden);
     let delete = |owner: &str| {
-        Command::DeleteOwner(tenured::ledger::command::DeleteOwner { owner: id(owner), cascade: true, epoch: None, uid: None })
+        Command::DeleteOwner(tenured::ledger::command::DeleteOwner {
+            owner: id(owner),
+            cascade: true,
+            epoch: None,
+            uid: None,
+        })
     };
     assert_eq!(server.run_as(own.clone(), delete("foreign")).await.expect_err("foreign").code(), Code::Forbidden);
     let report = server.run_as(own, delete("root")).await.expect("its own");
@@ -91,7 +103,9 @@ async fn soa_and_ns_of_an_apex_are_for_the_zones_owner() {
     let create = CreateZone { owner: Some(id("team-a")), ..CreateZone::new(name("example.com.")) };
     server.run(Command::CreateZone(create)).await.expect("a zone");
     let put = |owner: &str, text: &str| Command::Change(Change::put(id(owner), record(text)));
-    for text in ["example.com. NS ns.example.net.", "example.com. SOA a. b. 1 2 3 4 5", "example.com. DNSKEY 256 3 8 AQAB"] {
+    for text in
+        ["example.com. NS ns.example.net.", "example.com. SOA a. b. 1 2 3 4 5", "example.com. DNSKEY 256 3 8 AQAB"]
+    {
         let refused = server.run_as(token_of("team-b"), put("team-b", text)).await.expect_err("not the zone's owner");
         assert_eq!(refused.code(), Code::Forbidden, "{text}");
     }

@@ -67,7 +67,7 @@ async fn a_new_zone_has_the_servers_own_soa_and_ns() {
     assert_eq!(refused.code(), Code::ZoneExists);
     assert_eq!(refused.problem.holder.map(|holder| holder.owner), Some(id("team-a")));
     let zone = server.reader.zone(&name("example.com.")).await.expect("a look-up").expect("a zone");
-    assert_eq!((zone.zone.owner, zone.zone.serial), (id("team-a"), 2026_11_30_01));
+    assert_eq!((zone.zone.owner, zone.zone.serial), (id("team-a"), 2026113001));
 }
 
 #[tokio::test]
@@ -78,10 +78,7 @@ async fn soa_and_ns_are_taken_over_by_writing_and_handed_back_by_letting_go() {
         server.put("door", "example.com. NS ns1.example.net. | ns2.example.net.").await.expect("a takeover");
         server.put("door", "example.com. SOA ns1.example.net. h.example.net. 5 1 2 3 4").await.expect("a takeover");
         serials.push(server.serial("example.com."));
-        assert_eq!(
-            server.claims_at("example.com.").await,
-            ["example.com. NS door held", "example.com. SOA door held"]
-        );
+        assert_eq!(server.claims_at("example.com.").await, ["example.com. NS door held", "example.com. SOA door held"]);
         server.delete("door", "example.com.", "SOA").await.expect("letting go");
         server.delete("door", "example.com.", "NS").await.expect("letting go");
         assert_eq!(
@@ -93,8 +90,21 @@ async fn soa_and_ns_are_taken_over_by_writing_and_handed_back_by_letting_go() {
         serials.push(server.serial("example.com."));
     }
     assert!(serials.is_sorted(), "{serials:?}");
-    server.delete_owner("door").await.expect("a delete");
-    assert_eq!(server.served("example.com.").len(), 3);
+    let handed_back = ["example.com. NS system:tenured held", "example.com. SOA system:tenured held"];
+    for turn in 0..2 {
+        let records =
+            ["example.com. NS ns3.example.net.", "example.com. SOA ns1.example.net. h.example.net. 5 1 2 3 4"];
+        server.apply("door", &records).await;
+        assert_eq!(server.claims_of("system:tenured").await.len(), 0);
+        // By its full set as by its end.
+        if turn == 0 {
+            server.apply("door", &[]).await;
+        } else {
+            server.delete_owner("door").await.expect("a delete");
+        }
+        assert_eq!(server.claims_at("example.com.").await, handed_back);
+        assert_eq!(server.values("example.com.", "NS"), ["ns3.example.net."]);
+    }
 }
 
 #[tokio::test]

@@ -9,4 +9,5 @@ mod ownership;
 mod samples;
 #[path = "../support/server.rs"]
 mod server;
+mod rate_limit;
 mod sockets;

@@ -44,7 +44,7 @@ async fn list(call: Call) -> Result<Response, Refused> {
     document(StatusCode::OK, &List { revision: listing.revision, items })
 }
 
-fn shown(row: &ChangeRow) -> ChangeDocument {
+pub(super) fn shown(row: &ChangeRow) -> ChangeDocument {
     ChangeDocument {
         revision: row.revision,
         at: show::moment(row.at),

@@ -2,6 +2,7 @@
 
 mod aliases;
 mod changes;
+mod explain;
 mod fields;
 mod health;
 mod owners;
@@ -30,6 +31,7 @@ pub fn routes() -> Vec<Route> {
         write::routes(),
         owners::routes(),
         changes::routes(),
+        explain::routes(),
         tokens::routes(),
         aliases::routes(),
     ]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::check_rows;
 use super::fields::OwnerFields;
 use crate::api::auth::Access;
-use crate::api::call::{Call, Route, document, owner_id};
+use crate::api::call::{Call, Route, blocking, document, owner_id};
 use crate::api::documents::{List, OwnerDocument, SourceDocument};
 use crate::api::json::{self, BodyLimit, unique_map};
 use crate::api::problem::Refused;
@@ -63,8 +63,11 @@ async fn list(call: Call) -> Result<Response, Refused> {
     };
     let listing = call.state.reader.owners(&filter).await?;
     check_rows(listing.items.len(), "parent, state or source.cluster")?;
-    let items: Vec<OwnerDocument> = listing.items.iter().map(show::owner).collect();
-    document(StatusCode::OK, &List { revision: listing.revision, items })
+    blocking(move || {
+        let items: Vec<OwnerDocument> = listing.items.iter().map(show::owner).collect();
+        document(StatusCode::OK, &List { revision: listing.revision, items })
+    })
+    .await?
 }
 
 async fn show_one(call: Call) -> Result<Response, Refused> {

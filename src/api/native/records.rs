@@ -5,7 +5,7 @@ use axum::response::Response;
 
 use super::check_rows;
 use crate::api::auth::Access;
-use crate::api::call::{Call, Route, document, name_of, owner_id};
+use crate::api::call::{Call, Route, blocking, document, name_of, owner_id};
 use crate::api::documents::{List, RecordDocument};
 use crate::api::problem::Refused;
 use crate::api::show;
@@ -74,13 +74,17 @@ async fn claims(call: Call, owner: Option<OwnerId>) -> Result<Response, Refused>
     };
     let listing = call.state.reader.claims(&filter).await?;
     check_rows(listing.items.len(), "zone, name, type, owner or state")?;
-    let items: Vec<RecordDocument> = listing
-        .items
-        .iter()
-        .filter(|row| labels.iter().all(|(key, value)| row.claim.labels.get(key) == Some(value)))
-        .map(show::record)
-        .collect();
-    document(StatusCode::OK, &List { revision: listing.revision, items })
+    let snapshot = call.state.handle.published().get();
+    blocking(move || {
+        let items: Vec<RecordDocument> = listing
+            .items
+            .iter()
+            .filter(|row| labels.iter().all(|(key, value)| row.claim.labels.get(key) == Some(value)))
+            .map(|row| show::record(row, snapshot.zone(&row.zone).and_then(|zone| zone.serial())))
+            .collect();
+        document(StatusCode::OK, &List { revision: listing.revision, items })
+    })
+    .await?
 }
 
 /// `key=value,key=value`.

@@ -26,7 +26,8 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(Method::GET, "/v1/tokens", Access::Admin, list),
         Route::new(Method::POST, "/v1/tokens", Access::Admin, create).with(&["dryRun"]).taking(BodyLimit::Small),
-        Route::new(Method::GET, "/v1/tokens/{id}", Access::Admin, show_one),
+        // Any token may look at itself: the command line asks so for whom it writes.
+        Route::new(Method::GET, "/v1/tokens/{id}", Access::Read, show_one),
         Route::new(Method::DELETE, "/v1/tokens/{id}", Access::Admin, delete).with(&["dryRun"]),
     ]
 }
@@ -58,11 +59,15 @@ fn no_token() -> Refused {
 }
 
 async fn show_one(call: Call) -> Result<Response, Refused> {
+    if call.actor.role != Role::Admin && call.actor.token != call.part("id") {
+        return Err(no_token());
+    }
     let row = call.state.reader.token(call.part("id")).await?.ok_or_else(no_token)?;
     document(StatusCode::OK, &show::token(&row))
 }
 
 async fn create(call: Call) -> Result<Response, Refused> {
+    call.check_write_parameters()?;
     if call.headers.contains_key("idempotency-key") {
         return Err(Refused::bad_request("Idempotency-Key is not supported by this version: leave it out"));
     }
@@ -146,6 +151,7 @@ fn expiry(text: &str, now: Moment) -> Result<Moment, Refused> {
 }
 
 async fn delete(call: Call) -> Result<Response, Refused> {
+    call.check_write_parameters()?;
     let id = call.part("id").to_owned();
     let report = call.submit(Command::DeleteToken(id), "", "").await?;
     if report.subject == Some(ItemOutcome::Unchanged) {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::check_rows;
 use crate::api::auth::Access;
-use crate::api::call::{Call, Route, document, name_of, owner_id};
+use crate::api::call::{Call, Route, blocking, document, name_of, owner_id};
 use crate::api::documents::{List, ZoneDocument};
 use crate::api::json::{self, BodyLimit};
 use crate::api::problem::Refused;
@@ -15,6 +15,7 @@ use crate::ledger::command::{Command, CreateZone, UpdateZone};
 use crate::ledger::report::{ItemOutcome, Report};
 use crate::store::rows::ZoneSummary;
 use crate::wire::name::Name;
+use crate::zone::snapshot::Snapshot;
 
 pub(super) fn routes() -> Vec<Route> {
     const WRITE: &[&str] = &["dryRun", "targetCheck", "wait", "refs"];
@@ -51,8 +52,7 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<O
     Option::deserialize(deserializer).map(Some)
 }
 
-fn shown(call: &Call, summary: &ZoneSummary) -> ZoneDocument {
-    let snapshot = call.state.handle.published().get();
+fn shown(snapshot: &Snapshot, summary: &ZoneSummary) -> ZoneDocument {
     let records = snapshot.zone(&summary.zone.name).map_or(0, |zone| zone.record_count());
     show::zone(&summary.zone, records)
 }
@@ -77,18 +77,22 @@ async fn list(call: Call) -> Result<Response, Refused> {
     };
     rows.retain(|row| owner.as_ref().is_none_or(|owner| row.zone.owner == *owner));
     check_rows(rows.len(), "match or owner")?;
-    let items: Vec<ZoneDocument> = rows.iter().map(|row| shown(&call, row)).collect();
-    document(StatusCode::OK, &List { revision, items })
+    let snapshot = call.state.handle.published().get();
+    blocking(move || {
+        let items: Vec<ZoneDocument> = rows.iter().map(|row| shown(&snapshot, row)).collect();
+        document(StatusCode::OK, &List { revision, items })
+    })
+    .await?
 }
 
 fn no_zone(name: &Name) -> Refused {
-    Refused::not_found(format!("there is no zone {name}: PUT /v1/zones/{name} makes it"))
+    Refused::not_found(format!("there is no zone {name}: make it first, or look whether it has another name"))
 }
 
 async fn show_one(call: Call) -> Result<Response, Refused> {
     let name = call.zone()?;
     let row = call.state.reader.zone(&name).await?.ok_or_else(|| no_zone(&name))?;
-    document(StatusCode::OK, &shown(&call, &row))
+    document(StatusCode::OK, &shown(&call.state.handle.published().get(), &row))
 }
 
 async fn create(call: Call) -> Result<Response, Refused> {
@@ -137,7 +141,7 @@ async fn written(call: &Call, name: &Name, report: &Report, status: StatusCode) 
         return document(status, &show::report(report, None, true));
     }
     let row = call.state.reader.zone(name).await?.ok_or_else(|| no_zone(name))?;
-    let mut zone = shown(call, &row);
+    let mut zone = shown(&call.state.handle.published().get(), &row);
     zone.outcome = report.subject.map(|outcome| outcome.text().to_owned());
     document(status, &zone)
 }

@@ -1,0 +1,64 @@
+//! The HTTP listener: connections, headers and their time are bounded (reliability.md section 4).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+/// Most connections at once; more wait to be accepted.
+pub const MAX_CONNECTIONS: usize = 1_000;
+/// Most header fields of a request.
+pub const MAX_HEADERS: usize = 100;
+/// Most octets of the head of a request: 16 KiB of headers behind a URL of 8 KiB.
+pub const MAX_HEAD: usize = 24 * 1024;
+/// Time for the head of a request, and for which a connection may be idle.
+pub const MAX_HEAD_TIME: Duration = Duration::from_secs(10);
+/// Pause after a connection could not be accepted, as when files run out, so that the loop does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Serves a router until `stop` is done; then requests under way are answered, and connections end.
+pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let connections = GracefulShutdown::new();
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(MAX_HEAD_TIME)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD);
+    tokio::pin!(stop);
+    loop {
+        let place = tokio::select! {
+            place = Arc::clone(&room).acquire_owned() => place.expect("the semaphore is never closed"),
+            () = &mut stop => break,
+        };
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    tracing::warn!(error = %error, "an HTTP connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            },
+            () = &mut stop => break,
+        };
+        // Answers are small and written at once; waiting for more would only delay them.
+        let _ = stream.set_nodelay(true);
+        let service = TowerToHyperService::new(router.clone());
+        let connection = connections.watch(builder.serve_connection(TokioIo::new(stream), service));
+        tokio::spawn(async move {
+            // A client that breaks off is no concern of anybody else.
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    connections.shutdown().await;
+}

@@ -1,0 +1,103 @@
+//! `/v1/explain`: why does this name answer what it answers (ownership.md section 4). Flapping, orphans and how long
+//! resolvers keep a negative answer come with the rooms that know of them.
+
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+
+use crate::api::auth::Access;
+use crate::api::call::{Call, Route, document, name_of};
+use crate::api::documents::{AnswerDocument, ExplanationDocument, HolderDocument, QueuedDocument, StepDocument};
+use crate::api::explained::{self, End, Explained};
+use crate::api::problem::Refused;
+use crate::api::show;
+use crate::ledger::claim::ClaimState;
+use crate::store::rows::{ChangeFilter, ClaimFilter};
+use crate::wire::codes::Rtype;
+
+/// Changes that an explanation shows.
+const CHANGES: u32 = 20;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::new(Method::GET, "/v1/explain", Access::Read, explain).with(&["name", "type"])]
+}
+
+async fn explain(call: Call) -> Result<Response, Refused> {
+    let name = call.parameters.text("name").ok_or_else(|| Refused::bad_request("`name` says which name to explain"))?;
+    let name = name_of("name", name)?;
+    let rtype: Rtype = match call.parameters.text("type") {
+        None => Rtype::A,
+        Some(text) => text.parse().map_err(|error| Refused::bad_request(format!("type: {error}")))?,
+    };
+    if rtype.is_meta() {
+        return Err(Refused::bad_request(format!("{rtype} is a type of queries alone: ask for one that records have")));
+    }
+    let snapshot = call.state.handle.published().get();
+    let told = explained::explain(&snapshot, &call.state.trust, &name, rtype, call.state.clock.now());
+    let (mut holder, mut queued) = (None, Vec::new());
+    if let Some((zone, at, decided)) = &told.decided_by {
+        let filter = ClaimFilter { zone: Some(zone.clone()), name: Some(at.clone()), ..ClaimFilter::default() };
+        for row in call.state.reader.claims(&filter).await?.items {
+            let claim = &row.claim;
+            match claim.state {
+                ClaimState::Held if claim.rtype == *decided && holder.is_none() => {
+                    let owner = call.state.reader.owner(&claim.owner_id).await?;
+                    holder = Some(HolderDocument {
+                        owner: claim.owner_id.as_str().to_owned(),
+                        kind: owner.as_ref().and_then(|owner| owner.owner.kind.clone()),
+                        parents: owner.map(|owner| show::owner_ids(&owner.parents)).unwrap_or_default(),
+                        since: show::moment(claim.created),
+                    });
+                }
+                ClaimState::Queued => queued.push(QueuedDocument {
+                    owner: claim.owner_id.as_str().to_owned(),
+                    rtype: claim.rtype.to_string(),
+                    values: show::values(claim.rtype, &claim.records),
+                    since: show::moment(claim.created),
+                }),
+                ClaimState::Held | ClaimState::Quarantined => {}
+            }
+        }
+    }
+    let at = told.decided_by.as_ref().map_or(&name, |(_, at, _)| at).clone();
+    let filter = ChangeFilter { name: Some(at), limit: Some(CHANGES), ..ChangeFilter::default() };
+    let changes = call.state.reader.changes(&filter).await?;
+    let shown = ExplanationDocument {
+        revision: snapshot.revision,
+        name: name.to_string(),
+        unicode: show::unicode(&name),
+        rtype: rtype.to_string(),
+        verdict: verdict(&told, holder.as_ref(), &queued),
+        steps: told
+            .steps
+            .iter()
+            .map(|step| StepDocument { step: step.step.to_owned(), detail: step.detail.clone() })
+            .collect(),
+        answer: AnswerDocument { rcode: told.end.rcode().to_owned(), records: told.records },
+        holder,
+        queued,
+        changes: changes.items.iter().map(super::changes::shown).collect(),
+    };
+    document(StatusCode::OK, &shown)
+}
+
+/// One sentence: what comes back, why, and whose it is.
+fn verdict(told: &Explained, holder: Option<&HolderDocument>, queued: &[QueuedDocument]) -> String {
+    let answer = match told.end {
+        End::Answer => "answers",
+        End::NoData => "answers without records (NODATA)",
+        End::NameError => "says NXDOMAIN",
+        End::Referral => "refers to other name servers",
+        End::Outside => "answers with a chain that ends elsewhere",
+        End::Chain => "answers with a chain that has no end",
+        End::NoZone => "refuses the question",
+        End::Failure => "answers SERVFAIL",
+    };
+    let mut out = format!("the server {answer}: {}", told.verdict);
+    if let Some(holder) = holder {
+        out.push_str(&format!("; held by {} since {}", holder.owner, holder.since));
+    }
+    if let Some(first) = queued.first() {
+        out.push_str(&format!("; {} waits for it since {}", first.owner, first.since));
+    }
+    out
+}
