@@ -27,9 +27,9 @@ pub fn rdata_from_text(rtype: Rtype, text: &str, origin: Option<&Name>) -> Resul
     // ALIAS has the form of a CNAME (alias.md section 1), and `domain` knows nothing of ALIAS.
     let read_as = if rtype == Rtype::ALIAS && !text.trim_start().starts_with("\\#") { Rtype::CNAME } else { rtype };
     let mut line = Vec::with_capacity(text.len() + 32);
-    line.extend_from_slice(format!(". 0 IN {} ", KnownType::from_int(read_as.0)).as_bytes());
+    line.extend_from_slice(format!(". 0 IN {}", KnownType::from_int(read_as.0)).as_bytes());
     let at_sign = origin.filter(|_| !rdata::shape_of(read_as).is_opaque());
-    push_escaped(&mut line, text, at_sign);
+    push_fields(&mut line, text, at_sign)?;
     line.push(b'\n');
     let mut scanner = Zonefile::from(&line[..]).allow_invalid();
     scanner.set_default_class(Class::IN);
@@ -109,24 +109,69 @@ fn parse(rtype: Rtype, wire: &[u8]) -> Option<Parsed<'_>> {
     (parser.remaining() == 0 && plain).then_some(data)
 }
 
-/// Text with the characters that only zone files of today have (UTF-8) in the form of RFC 1035, and with `@`, where it
-/// is a whole field, replaced by the origin: `domain` knows `@` only as an owner.
-fn push_escaped(line: &mut Vec<u8>, text: &str, at_sign: Option<&Name>) {
+/// Appends the fields of `text`, a space before each. `domain` panics on a parenthesis that stays open and on fields
+/// without white space between them in a row of strings, so it gets neither, nor comments, nor anything but visible ASCII:
+/// other octets are written in the form of RFC 1035. A field `@` becomes the origin: `domain` knows `@` only as an owner.
+fn push_fields(line: &mut Vec<u8>, text: &str, at_sign: Option<&Name>) -> Result<(), String> {
     let octets = text.as_bytes();
-    let mut quoted = false;
-    let mut escaped = false;
-    for (at, &octet) in octets.iter().enumerate() {
-        let whole_field = octets.get(at + 1).is_none_or(u8::is_ascii_whitespace)
-            && at.checked_sub(1).is_none_or(|before| octets[before].is_ascii_whitespace());
-        match (octet, at_sign) {
-            (b'@', Some(origin)) if whole_field && !quoted => line.extend_from_slice(origin.to_string().as_bytes()),
-            (b'\n' | b'\r', _) => line.push(b' '),
-            (0x80.., _) => line.extend_from_slice(format!("\\{octet:03}").as_bytes()),
-            (other, _) => line.push(other),
+    let mut open = 0_usize;
+    let mut at = 0;
+    while let Some(&octet) = octets.get(at) {
+        match octet {
+            b' ' | b'\t' | b'\r' | b'\n' => at += 1,
+            b';' => at = octets[at..].iter().position(|octet| *octet == b'\n').map_or(octets.len(), |end| at + end),
+            b'(' => {
+                open += 1;
+                at += 1;
+            }
+            b')' => {
+                open = open.checked_sub(1).ok_or("a closing parenthesis has no opening one before it")?;
+                at += 1;
+            }
+            _ => {
+                line.push(b' ');
+                let end = field_end(octets, at).ok_or("a quoted text has no end")?;
+                match (&octets[at..end], at_sign) {
+                    (b"@", Some(origin)) => line.extend_from_slice(origin.to_string().as_bytes()),
+                    (field, _) => push_field(line, field)?,
+                }
+                at = end;
+            }
         }
-        quoted ^= octet == b'"' && !escaped;
+    }
+    if open > 0 {
+        return Err("an opening parenthesis has no closing one behind it".to_owned());
+    }
+    Ok(())
+}
+
+/// Where the field that begins at `start` ends; none if it is quoted without an end.
+fn field_end(octets: &[u8], start: usize) -> Option<usize> {
+    let quoted = octets[start] == b'"';
+    let mut at = start + usize::from(quoted);
+    loop {
+        match octets.get(at) {
+            Some(b'\\') => at = (at + 2).min(octets.len()),
+            Some(b'"') if quoted => return Some(at + 1),
+            Some(b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'(' | b')' | b';') if !quoted => return Some(at),
+            Some(_) => at += 1,
+            None => return (!quoted).then_some(at),
+        }
+    }
+}
+
+fn push_field(line: &mut Vec<u8>, field: &[u8]) -> Result<(), String> {
+    let mut escaped = false;
+    for &octet in field {
+        match octet {
+            0x20..0x7f => line.push(octet),
+            // It would escape the backslash that is written for the octet.
+            _ if escaped => return Err("a backslash stands before what is no visible ASCII; expected \\DDD".to_owned()),
+            other => line.extend_from_slice(format!("\\{other:03}").as_bytes()),
+        }
         escaped = octet == b'\\' && !escaped;
     }
+    if escaped { Err("a backslash has nothing behind it".to_owned()) } else { Ok(()) }
 }
 
 /// The part of `domain`'s error behind its position, which is one in the line made above.
@@ -192,6 +237,33 @@ mod tests {
         assert_eq!(rdata_to_text(Rtype::SVCB, alpn), "\\# 13 00010000010006056833ac6832");
         let line = b"\0\x01\0\0\x01\0\x04\x03h\n2";
         assert_eq!(rdata_to_text(Rtype::HTTPS, line), "\\# 11 0001000001000403680a32");
+    }
+
+    #[test]
+    fn fields_need_no_white_space_between_them_and_parentheses_their_other_half() {
+        for (rtype, text, wanted) in [
+            (Rtype::TXT, "a\"b\"(c)\"d\"", Ok("\"a\" \"b\" \"c\" \"d\"")),
+            (Rtype::SOA, "ns. host. ( 1 ; serial\n 2 3\n4 5 ) ; end", Ok("ns. host. 1 2 3 4 5")),
+            (Rtype::TXT, "\"(;\" \\( \\;", Ok("\"(;\" \"(\" \";\"")),
+            (Rtype::TXT, "\"a\tb\nc\"", Ok("\"a\\009b\\010c\"")),
+            (Rtype::TXT, "\"a\" (", Err("opening parenthesis")),
+            (Rtype::TXT, "(", Err("opening parenthesis")),
+            (Rtype::TXT, "a )", Err("closing parenthesis")),
+            (Rtype::TXT, "\"a", Err("quoted")),
+            (Rtype::TXT, "\"a\\\"", Err("quoted")),
+            (Rtype::TXT, "a\\", Err("backslash")),
+            (Rtype::TXT, "a\\\n", Err("backslash")),
+            (Rtype::TXT, "\\é", Err("backslash")),
+            (Rtype::TXT, " ; nothing", Err("")),
+            (Rtype::SVCB, "1 . key65000=a\"b", Err("quoted")),
+        ] {
+            let given = rdata_from_text(rtype, text, None).map(|wire| rdata_to_text(rtype, &wire));
+            match (given, wanted) {
+                (Ok(given), Ok(wanted)) => assert_eq!(given, wanted, "{text}"),
+                (Err(given), Err(wanted)) => assert!(given.contains(wanted), "{text}: {given}"),
+                (given, wanted) => panic!("{text}: {given:?} instead of {wanted:?}"),
+            }
+        }
     }
 
     #[test]

@@ -117,3 +117,17 @@ fn bodies_that_are_too_large_or_no_json_are_refused() {
     let after = resident(server.id());
     assert!(after < before + 256 * 1024, "{before} KiB before, {after} KiB after");
 }
+
+#[test]
+fn record_data_that_breaks_off_is_refused_and_the_server_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(folder.path(), &[]);
+    assert_eq!(server.api("PUT", "/v1/zones/example.com.", Some(json!({}))).0, 201);
+    let path = "/v1/owners/team-a/records/www.example.com./TXT";
+    for value in ["\"a\" (", "\"a", "\"a\" \\", "\"a\" )", "\"\" \"\"(\"\"("] {
+        let (status, body) = server.api("PUT", path, Some(json!({"values": [value]})));
+        assert_eq!((status, &body["code"]), (422, &json!("invalid_record")), "{value}: {body}");
+    }
+    assert_eq!(server.api("PUT", path, Some(json!({"values": ["\"a\" ( \"b\" )"]}))).0, 200);
+    assert_eq!(server.ask_both("www.example.com", "TXT").data(), ["\"a\" \"b\""]);
+}
