@@ -226,7 +226,9 @@ mod tests {
     #[tokio::test]
     async fn every_statement_fits_the_schema_and_none_scans_a_large_table_by_accident() {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut connection = super::super::open::connect_writer(&directory.path().join("t.db")).await.expect("a store");
+        let database = directory.path().join("t.db");
+        let _lock = super::super::open::lock(&database).expect("the lock");
+        let mut connection = super::super::open::connect_writer(&database).await.expect("a store");
         for text in [&super::WRITE_FRESH, &super::WRITE_CLAIMS, &super::WRITE_CHANGES] {
             (&mut connection).prepare(text.as_str().into_sql_str()).await.expect("a statement of many rows");
         }
