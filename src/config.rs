@@ -1,5 +1,5 @@
 //! What the server is told at its start: TOML < environment < flags (operations.md section 2). The one list of keys is
-//! the structs of [`Layer`]; an unknown key or a bad value names its file and line, its variable, or its flag.
+//! the structs of `Layer`; an unknown key or a bad value names its file and line, its variable, or its flag.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -10,6 +10,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 
+use crate::answer::rate::Network;
 use crate::wire::name::Name;
 
 /// The configuration file that is read if it is there and no other one is named.
@@ -35,6 +36,8 @@ const KEYS: &[(&[&str], Form)] = &[
     (&["dns", "nameservers"], Form::List),
     (&["dns", "cookies", "enforce"], Form::Flag),
     (&["dns", "cookies", "secret_file"], Form::Text),
+    (&["dns", "rrl", "rate"], Form::Number),
+    (&["dns", "rrl", "exempt"], Form::List),
     (&["http", "listen"], Form::Text),
     (&["store", "path"], Form::Text),
     (&["zones", "directory"], Form::Text),
@@ -87,6 +90,8 @@ pub struct Dns {
     pub any: AnyAnswer,
     /// DNS cookies.
     pub cookies: Cookies,
+    /// Response rate limiting.
+    pub rrl: Rrl,
     /// Our own names, for zones made without any.
     pub nameservers: Vec<Name>,
 }
@@ -109,6 +114,15 @@ pub struct Cookies {
     pub enforce: bool,
     /// The file with the secret that several servers share; none makes one at each start.
     pub secret_file: Option<PathBuf>,
+}
+
+/// Response rate limiting (answers.md W1-W5).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rrl {
+    /// Like replies a second to one network; 0 limits nothing.
+    pub rate: u32,
+    /// Networks that are not limited.
+    pub exempt: Vec<Network>,
 }
 
 /// The HTTP listener.
@@ -248,6 +262,7 @@ struct DnsLayer {
     version: Option<String>,
     any: Option<AnyAnswer>,
     cookies: CookiesLayer,
+    rrl: RrlLayer,
     nameservers: Option<Vec<NameText>>,
 }
 
@@ -256,6 +271,14 @@ struct DnsLayer {
 struct CookiesLayer {
     enforce: Option<bool>,
     secret_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RrlLayer {
+    rate: Option<u32>,
+    #[serde(deserialize_with = "networks")]
+    exempt: Option<Vec<Network>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -320,6 +343,12 @@ fn dns_addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ve
     Ok(Some(addresses.into_iter().map(|address| address.0).collect()))
 }
 
+fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Network>>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    let networks = texts.iter().map(|text| text.parse().map_err(D::Error::custom));
+    networks.collect::<Result<Vec<Network>, D::Error>>().map(Some)
+}
+
 fn http_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_http(&text).map(Some).map_err(D::Error::custom)
@@ -335,7 +364,7 @@ impl Layer {
     /// What the later one says goes before.
     fn then(mut self, later: Layer) -> Layer {
         take_later!(self, later; dns.listen, dns.udp_threads, dns.edns_size, dns.nsid, dns.version, dns.any,
-            dns.cookies.enforce, dns.cookies.secret_file, dns.nameservers, http.listen, store.path, zones.directory,
+            dns.cookies.enforce, dns.cookies.secret_file, dns.rrl.rate, dns.rrl.exempt, dns.nameservers, http.listen, store.path, zones.directory,
             alias.upstreams, alias.trusted_zones, alias.trust_all_zones, alias.allow_private_targets, log.format);
         self
     }
@@ -478,6 +507,10 @@ impl Config {
                 cookies: Cookies {
                     enforce: layer.dns.cookies.enforce.unwrap_or(false),
                     secret_file: layer.dns.cookies.secret_file,
+                },
+                rrl: Rrl {
+                    rate: layer.dns.rrl.rate.unwrap_or(0),
+                    exempt: layer.dns.rrl.exempt.unwrap_or_default(),
                 },
                 nameservers: names(layer.dns.nameservers),
             },

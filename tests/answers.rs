@@ -211,6 +211,7 @@ impl Run {
             let (outcome, octets) = asker.send(&self.snapshot, &query.octets, *transport);
             let lines = match outcome {
                 Outcome::Silent(why) => vec![format!("silence {why:?}")],
+                Outcome::Limited => vec!["limited".to_owned()],
                 Outcome::Pending(target) => vec![format!("pending {}", target.0)],
                 Outcome::Reply { rcode, .. } => {
                     let reply = Reply::read(octets).unwrap_or_else(|error| panic!("{}: {asked}: {error}", self.case));

@@ -7,9 +7,13 @@ mod additional;
 mod flatten;
 mod identity;
 mod opt;
+pub mod rate;
 mod sections;
 
 use std::net::IpAddr;
+use std::sync::Arc;
+
+use rate::{Judgement, RateLimiter};
 
 use crate::wire::codes::{ExtendedError, Opcode, Rcode, Rtype, class};
 use crate::wire::cookie::CookieSecrets;
@@ -57,6 +61,8 @@ pub struct Rules {
     pub keepalive: u16,
     /// Hosted zones that ALIAS records may enter.
     pub trust: Trust,
+    /// Limits like replies over UDP; none by default.
+    pub limiter: Option<Arc<RateLimiter>>,
 }
 
 impl Rules {
@@ -71,6 +77,7 @@ impl Rules {
             enforce_cookies: false,
             keepalive: 300,
             trust: Trust::default(),
+            limiter: None,
         }
     }
 }
@@ -122,6 +129,8 @@ pub enum Outcome {
         /// Type of the question that it answers; none where the message had none that could be read.
         rtype: Option<Rtype>,
     },
+    /// No reply: there were too many like it (answers.md W3).
+    Limited,
     /// The answer depends on a target that is being resolved: ask again when it is known.
     Pending(TargetKey),
 }
@@ -152,15 +161,17 @@ impl Default for Scratch {
 struct Verdict {
     rcode: Rcode,
     error: Option<(ExtendedError, &'static str)>,
+    /// What rate limiting counts the reply by: a hash of the zone and of the owner of the data, 0 if there is none.
+    account: u64,
 }
 
 impl Verdict {
     const fn code(rcode: Rcode) -> Verdict {
-        Verdict { rcode, error: None }
+        Verdict { rcode, error: None, account: 0 }
     }
 
     const fn because(rcode: Rcode, error: ExtendedError, text: &'static str) -> Verdict {
-        Verdict { rcode, error: Some((error, text)) }
+        Verdict { rcode, error: Some((error, text)), account: 0 }
     }
 }
 
@@ -199,6 +210,19 @@ pub fn respond(
     };
     if verdict.rcode != Rcode::NOERROR {
         writer.set_rcode(verdict.rcode);
+    }
+    if let Some(limiter) = &rules.limiter
+        && request.transport == Transport::Udp
+        && !reply_options.has_good_cookie()
+    {
+        match limiter.judge(verdict.account, verdict.rcode, request.client, request.now) {
+            Judgement::Send => {}
+            Judgement::Drop => return Outcome::Limited,
+            Judgement::Truncate => {
+                writer.clear_records();
+                writer.set_truncated();
+            }
+        }
     }
     writer.release(reply_options.octets());
     reply_options.finish(&mut writer, verdict);

@@ -42,6 +42,8 @@ pub(super) struct Answer<'a, 'b> {
     chain: usize,
     /// Hashes of the owners of the DNAMEs written, by the step that wrote them: none is written twice.
     dnames: [u64; MAX_CHAIN],
+    /// See [`Verdict`]: of the zone, and of the first node that gave data.
+    account: u64,
 }
 
 impl<'a, 'b> Answer<'a, 'b> {
@@ -56,7 +58,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         question: &'a Question<'a>,
         writer: &'a mut Writer<'b>,
     ) -> Answer<'a, 'b> {
-        Answer { rules, snapshot, zone, scratch, request, question, writer, chain: 0, dnames: [0; MAX_CHAIN] }
+        Answer { rules, snapshot, zone, scratch, request, question, writer, chain: 0, dnames: [0; MAX_CHAIN], account: 0 }
     }
 
     /// Writes all sections. `Err` is the target that the answer waits for.
@@ -67,15 +69,27 @@ impl<'a, 'b> Answer<'a, 'b> {
         loop {
             met[self.chain] = self.scratch.name.hash(self.scratch.name.labels());
             match self.step() {
-                Step::Done(verdict) => return Ok(verdict),
+                Step::Done(verdict) => return Ok(Verdict { account: self.account, ..verdict }),
                 Step::Pending(target) => return Err(target),
                 Step::Onward => {}
             }
             let hash = self.scratch.name.hash(self.scratch.name.labels());
             if met[..self.chain].contains(&hash) || !self.is_in_zone() {
-                return Ok(Verdict::code(Rcode::NOERROR));
+                return Ok(Verdict { account: self.account, ..Verdict::code(Rcode::NOERROR) });
             }
         }
+    }
+
+    /// Sets the account of the reply: random names below a wildcard, below a cut, or that do not exist share one.
+    fn set_account(&mut self, found: Lookup<'_>) {
+        let (key, name) = (self.snapshot.key(), &self.scratch.name);
+        let zone = name.hash(self.zone.apex_labels());
+        self.account = match found {
+            Lookup::Exact(node) | Lookup::Wildcard(node) | Lookup::Cut(node) | Lookup::Dname(node) => {
+                zone ^ key.hash(node.name()).rotate_left(1)
+            }
+            Lookup::NoName => zone,
+        };
     }
 
     fn is_in_zone(&self) -> bool {
@@ -89,6 +103,9 @@ impl<'a, 'b> Answer<'a, 'b> {
         let found = zone.lookup(&self.scratch.name, self.question.rtype == Rtype::DS);
         if self.chain == 0 && !matches!(found, Lookup::Cut(_)) {
             self.writer.set_authoritative();
+        }
+        if self.chain == 0 && self.rules.limiter.is_some() {
+            self.set_account(found);
         }
         match found {
             Lookup::Exact(node) | Lookup::Wildcard(node) => self.at_node(node),
@@ -158,7 +175,7 @@ impl<'a, 'b> Answer<'a, 'b> {
                 if self.put_addresses(Section::Answer, None, family, addresses, ttl).is_err() {
                     return self.truncate();
                 }
-                Step::Done(Verdict { rcode: Rcode::NOERROR, error })
+                Step::Done(Verdict { error, ..Verdict::code(Rcode::NOERROR) })
             }
             Flattened::NoData { soa_cap, error } => match self.deny(Rcode::NOERROR, soa_cap) {
                 Step::Done(verdict) => Step::Done(Verdict { error: error.or(verdict.error), ..verdict }),

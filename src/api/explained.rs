@@ -23,8 +23,11 @@ pub(crate) enum End {
     NameError,
     /// The name is below a zone cut: the delegation is the answer.
     Referral,
-    /// At a name that no zone here has, after a CNAME or DNAME: the resolver goes on elsewhere.
+    /// At a name out of the zone, after a CNAME or DNAME: the resolver goes on from there, even if another zone here
+    /// has it.
     Outside,
+    /// In a chain that comes back to a name or is too long: as far as it goes.
+    Chain,
     /// No zone here has the name.
     NoZone,
     /// The target of an ALIAS is not known: SERVFAIL, perhaps after waiting.
@@ -35,7 +38,7 @@ impl End {
     /// The response code.
     pub(crate) fn rcode(self) -> &'static str {
         match self {
-            End::Answer | End::NoData | End::Referral | End::Outside => "NOERROR",
+            End::Answer | End::NoData | End::Referral | End::Outside | End::Chain => "NOERROR",
             End::NameError => "NXDOMAIN",
             End::NoZone => "REFUSED",
             End::Failure => "SERVFAIL",
@@ -69,17 +72,27 @@ pub(crate) fn explain(snapshot: &Snapshot, trust: &Trust, asked: &Name, rtype: R
         Explained { steps: Vec::new(), end: End::NoZone, records: Vec::new(), decided_by: None, verdict: String::new() };
     let mut scratch = HashedName::empty();
     let mut name = asked.clone();
+    let mut met = vec![asked.clone()];
+    let mut first: Option<Name> = None;
     for _ in 0..=MAX_STEPS {
         scratch.load(snapshot.key(), name.as_wire());
         let Some(zone) = snapshot.find_zone(&scratch, rtype == Rtype::DS) else {
-            if out.records.is_empty() {
-                out.finish(End::NoZone, "noZone", format!("no zone of this server has {name}"));
-            } else {
-                out.finish(End::Outside, "outside", format!("no zone of this server has {name}: the resolver asks elsewhere"));
+            match &first {
+                None => out.finish(End::NoZone, "noZone", format!("no zone of this server has {name}")),
+                Some(_) => {
+                    let detail = format!("no zone of this server has {name}: the resolver asks elsewhere");
+                    out.finish(End::Outside, "outside", detail);
+                }
             }
             return out;
         };
         let apex = zone.apex();
+        if let Some(first) = first.as_ref().filter(|first| *first != apex) {
+            let detail = format!("{name} is in {apex} and no longer in {first}: the resolver asks for it anew");
+            out.finish(End::Outside, "outside", detail);
+            return out;
+        }
+        first = Some(apex.clone());
         out.step("zone", format!("{apex} is the nearest zone to {name}"));
         let next = match zone.lookup(&scratch, rtype == Rtype::DS) {
             Lookup::Exact(node) => out.at(snapshot, trust, zone, node, &name, rtype, now),
@@ -90,11 +103,13 @@ pub(crate) fn explain(snapshot: &Snapshot, trust: &Trust, asked: &Name, rtype: R
             }
             Lookup::Cut(node) => {
                 let cut = shown(node.name());
-                if let Some(servers) = node.rrset(Rtype::NS) {
+                // After a chain, the chain alone is the answer.
+                if let Some(servers) = node.rrset(Rtype::NS).filter(|_| out.records.is_empty()) {
                     out.records(&cut, servers);
+                    out.decide(zone, node, Rtype::NS);
                 }
-                out.decide(zone, node, Rtype::NS);
-                out.finish(End::Referral, "cut", format!("{name} is delegated at {cut}: the name servers there are to be asked"));
+                let detail = format!("{name} is delegated at {cut}: the name servers there are to be asked");
+                out.finish(End::Referral, "cut", detail);
                 None
             }
             Lookup::Dname(node) => match node.rrset(Rtype::DNAME) {
@@ -123,11 +138,18 @@ pub(crate) fn explain(snapshot: &Snapshot, trust: &Trust, asked: &Name, rtype: R
             }
         };
         match next {
-            Some(next) => name = next,
+            Some(next) if met.contains(&next) => {
+                out.finish(End::Chain, "chain", format!("the chain comes back to {next}, so it leads nowhere"));
+                return out;
+            }
+            Some(next) => {
+                met.push(next.clone());
+                name = next;
+            }
             None => return out,
         }
     }
-    out.finish(End::Failure, "chain", format!("the chain has over {MAX_STEPS} steps and is cut off"));
+    out.finish(End::Chain, "chain", format!("the chain has over {MAX_STEPS} steps and is cut off"));
     out
 }
 

@@ -1,10 +1,13 @@
 //! What the configuration says about answers, in the form that the query path reads.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::answer::rate::RateLimiter;
 use crate::answer::{AnyPolicy, Rules};
 use crate::config::{AnyAnswer, Config};
 use crate::wire::cookie::CookieSecrets;
+use crate::wire::name::HashKey;
 use crate::zone::walk::Trust;
 
 /// The rules of a configuration. The error is a sentence.
@@ -28,6 +31,10 @@ pub(super) fn rules(config: &Config) -> Result<Rules, String> {
     rules.enforce_cookies = config.dns.cookies.enforce;
     rules.trust =
         Trust { all: config.alias.trust_all_zones, zones: config.alias.trusted_zones.iter().cloned().collect() };
+    if config.dns.rrl.rate > 0 {
+        let key = HashKey::new(super::random()?, super::random()?);
+        rules.limiter = Some(Arc::new(RateLimiter::new(config.dns.rrl.rate, config.dns.rrl.exempt.clone(), key)));
+    }
     Ok(rules)
 }
 

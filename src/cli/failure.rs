@@ -1,5 +1,6 @@
 //! Why a command did not do what it was asked for: the exit code, what went wrong, and what to do then.
 
+use super::output::clean;
 use crate::api::documents::{HolderDocument, ProblemDocument};
 
 /// A command that failed.
@@ -65,7 +66,7 @@ impl Failure {
                     eprintln!("  {advice}");
                 }
             }
-            Failure::Problem(problem) => eprint!("{}", problem_text(problem)),
+            Failure::Problem(problem) => eprint!("{}", clean(&problem_text(problem))),
         }
     }
 }

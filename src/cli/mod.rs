@@ -1,5 +1,5 @@
 //! The command line: `serve` is the server, all else is a client of the API or works on files (operations.md section 1).
-//! Data goes to stdout, messages to stderr; exit codes are those of [`failure::Failure`].
+//! Data goes to stdout, messages to stderr; exit codes are those of `failure::Failure`.
 
 mod alias;
 mod apply;

@@ -71,7 +71,7 @@ pub(super) fn table(headings: &[&str], rows: Vec<Vec<String>>, width: Option<u16
     }
     table.set_header(headings.to_vec());
     for row in rows {
-        table.add_row(row);
+        table.add_row(row.iter().map(|cell| clean(cell)).collect::<Vec<String>>());
     }
     let widths = table.column_max_content_widths();
     for (column, width) in table.column_iter_mut().zip(widths) {
@@ -89,6 +89,19 @@ pub(super) fn table(headings: &[&str], rows: Vec<Vec<String>>, width: Option<u16
     text
 }
 
+/// Text for a terminal: what others wrote into labels, kinds and names cannot move its cursor or colour it.
+pub(super) fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() && character != '\n' {
+            out.extend(character.escape_unicode());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
 /// Keys and values, one pair a line; empty values are left out.
 pub(super) fn print_pairs(pairs: &[(&str, String)]) -> Result<(), Failure> {
     print(&pairs_text(pairs))
@@ -98,7 +111,7 @@ fn pairs_text(pairs: &[(&str, String)]) -> String {
     let width = pairs.iter().map(|(key, _)| key.len()).max().unwrap_or_default() + 2;
     let mut text = String::new();
     for (key, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
-        for (at, line) in value.lines().enumerate() {
+        for (at, line) in clean(value).lines().enumerate() {
             let key = if at == 0 { *key } else { "" };
             text.push_str(&format!("{key:width$}{line}\n"));
         }
@@ -132,6 +145,12 @@ mod tests {
     fn pairs_align_and_leave_out_what_is_empty() {
         let pairs = [("name", "a".to_owned()), ("owner id", "b\nc".to_owned()), ("kind", String::new())];
         assert_eq!(pairs_text(&pairs), "name      a\nowner id  b\n          c\n");
+    }
+
+    #[test]
+    fn what_others_wrote_cannot_steer_the_terminal() {
+        assert_eq!(pairs_text(&[("kind", "\u{1b}[2Ja\u{9b}b\rc".to_owned())]), "kind  \\u{1b}[2Ja\\u{9b}b\\u{d}c\n");
+        assert_eq!(table(&["A"], vec![vec!["\u{7}".to_owned()]], None), "A\n\\u{7}\n");
     }
 
     #[test]

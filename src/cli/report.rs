@@ -24,7 +24,7 @@ pub(super) fn print(status: StatusCode, report: &ReportDocument, format: Format)
     }
     let refused: Vec<&ItemDocument> = report.results.iter().filter(|item| item.code.is_some()).collect();
     for item in refused.iter().take(MAX_EXPLAINED) {
-        eprint!("{}", refused_text(item));
+        eprint!("{}", output::clean(&refused_text(item)));
     }
     if refused.len() > MAX_EXPLAINED {
         eprintln!("… and {} more: -o json shows all", refused.len() - MAX_EXPLAINED);

@@ -278,6 +278,7 @@ impl Connection {
         match outcome {
             Outcome::Reply { .. } => {}
             Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
+            Outcome::Limited => self.counters.unanswered(Unanswered::Limited, 1),
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 let until = deferred.and_then(Result::ok).unwrap_or_else(|| Instant::now() + DEFERRAL);

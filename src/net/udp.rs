@@ -74,6 +74,7 @@ impl Worker {
                     self.batch.queue_reply(index, length);
                 }
                 Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
+                Outcome::Limited => self.counters.unanswered(Unanswered::Limited, 1),
                 // Patience has ended, so nothing is pending any more.
                 Outcome::Pending(_) => {}
             }

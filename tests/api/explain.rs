@@ -64,6 +64,7 @@ fn every_way_a_question_can_end_is_told() {
     }
     let (_, told) = service.api("GET", "/v1/explain?name=loop1.example.com", None);
     assert_eq!(told["steps"].as_array().expect("steps").last().expect("one")["step"], "chain", "{told}");
+    assert_eq!((&told["answer"]["rcode"], told["answer"]["records"].as_array().map(Vec::len)), (&json!("NOERROR"), Some(2)));
     assert_eq!(service.api("GET", "/v1/explain", None).0, 400);
     assert_eq!(service.api("GET", "/v1/explain?name=a.example&type=ANY", None).0, 400);
 }

@@ -10,3 +10,4 @@ mod ownership;
 mod samples;
 #[path = "../support/server.rs"]
 mod server;
+mod rate_limit;

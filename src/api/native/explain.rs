@@ -88,6 +88,7 @@ fn verdict(told: &Explained, holder: Option<&HolderDocument>, queued: &[QueuedDo
         End::NameError => "says NXDOMAIN",
         End::Referral => "refers to other name servers",
         End::Outside => "answers with a chain that ends elsewhere",
+        End::Chain => "answers with a chain that has no end",
         End::NoZone => "refuses the question",
         End::Failure => "answers SERVFAIL",
     };
