@@ -63,7 +63,7 @@ fn build_a_zone(bencher: Bencher<'_, '_>, names: usize) {
 
 /// From a published Snapshot to the next, of which one record is another: what the controller does between a plan and the
 /// answer to its caller, without the store. The end of the Snapshot before the last is counted.
-#[divan::bench(args = NAMES)]
+#[divan::bench(args = NAMES, sample_size = 64)]
 fn change_one_record_and_publish(bencher: Bencher<'_, '_>, names: usize) {
     let mut first = Snapshot::new(key());
     first.put_zone(Arc::new(build(&content(names))));

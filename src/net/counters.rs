@@ -185,7 +185,7 @@ pub struct Totals {
     pub requests: Vec<Requests>,
     /// Replies, by what went out.
     pub responses: Vec<Responses>,
-    /// Reason (`not_a_query`, `not_sent`) and messages without a reply for it; all reasons are there.
+    /// Reason (`not_a_query`, `not_sent`, `limited`) and messages without a reply for it; all reasons are there.
     pub dropped: Vec<(&'static str, u64)>,
 }
 
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(requests, [("udp", "ipv4", "A", 2), ("udp", "ipv6", "A", 1), ("tcp", "ipv4", "other", 1)]);
         let responses: Vec<_> = totals.responses.iter().map(|one| (one.transport, one.rcode.0, one.count)).collect();
         assert_eq!(responses, [("udp", 0, 2), ("udp", 3, 1), ("tcp", 23, 1)]);
-        assert_eq!(totals.dropped, [("not_a_query", 3), ("not_sent", 0)]);
+        assert_eq!(totals.dropped, [("not_a_query", 3), ("not_sent", 0), ("limited", 0)]);
     }
 
     #[test]

@@ -172,7 +172,8 @@ impl Lot {
                     self.counters.unanswered(Unanswered::NotSent, 1);
                 }
             }
-            Outcome::Silent(_) | Outcome::Limited => {}
+            Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
+            Outcome::Limited => self.counters.unanswered(Unanswered::Limited, 1),
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 parked.target = target.clone();

@@ -238,6 +238,7 @@ mod tests {
                 "ALL_",
                 "CLAIMS_LISTED",
                 "OWNER_COUNTS",
+                "OWNER_STATES",
                 "ZONES_BELOW",
                 "CHILDREN",
                 "TOKENS",
