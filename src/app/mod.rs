@@ -47,7 +47,9 @@ async fn run(config: Config) -> Result<(), String> {
     let clock = Clock::System;
     let key = HashKey::new(random()?, random()?);
     let database = config.store.path.clone();
-    let options = control::Options { database: database.clone(), clock: clock.clone(), key };
+    let rules = Arc::new(rules::rules(&config)?);
+    let trust = rules.trust.clone();
+    let options = control::Options { database: database.clone(), clock: clock.clone(), key, trust };
     let Started { handle, reader, alarms, task } = control::start(options).await.map_err(|error| error.to_string())?;
     out!("tenured  {}", env!("CARGO_PKG_VERSION"));
     out!("store    {} at revision {}", database.display(), handle.published().load().revision);
@@ -63,7 +65,6 @@ async fn run(config: Config) -> Result<(), String> {
     }
     readiness.reach(Stage::ZonesImported);
 
-    let rules = Arc::new(rules::rules(&config)?);
     let publications = Publications::new(&handle);
     let alias = start_alias(&config, &handle, &rules, &clock, &publications)?;
     let serving = Serving {

@@ -4,6 +4,7 @@ pub mod assemble;
 pub mod check;
 mod controller;
 pub mod handle;
+mod loops;
 mod load;
 mod measures;
 
@@ -28,6 +29,7 @@ use crate::store::writer::Origin;
 use crate::store::{Reader, StoreError, Writer, open, token};
 use crate::wire::name::HashKey;
 use crate::zone::published::SnapshotWriter;
+use crate::zone::walk::Trust;
 
 /// What the controller starts with.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub struct Options {
     pub clock: Clock,
     /// Key of the published Snapshot's hashes.
     pub key: HashKey,
+    /// Hosted zones that every ALIAS may enter: a loop through them is refused.
+    pub trust: Trust,
 }
 
 /// The running controller.
@@ -57,7 +61,7 @@ pub struct Started {
 /// Opens the store, loads and publishes what it holds, and starts the controller on a thread of its own, driven by the
 /// current runtime.
 pub async fn start(options: Options) -> Result<Started, StoreError> {
-    let Options { database, clock, key } = options;
+    let Options { database, clock, key, trust } = options;
     let mut writer = Writer::open(&database).await?;
     let mut alarms = Alarms::default();
     if writer.revision() == 0 {
@@ -85,6 +89,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         inbox: jobs,
         alias: updates,
         revision: revisions,
+        trust,
         stop,
         retired: None,
         measures,
