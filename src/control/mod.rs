@@ -4,8 +4,8 @@ pub mod assemble;
 pub mod check;
 mod controller;
 pub mod handle;
+pub mod load;
 mod loops;
-mod load;
 mod measures;
 
 use std::fs::{OpenOptions, Permissions};
@@ -24,7 +24,7 @@ use crate::ledger::actor::{Actor, Role, TokenLimits};
 use crate::ledger::command::{Command, NewToken};
 use crate::ledger::plan::plan;
 use crate::ledger::scope::Scope;
-use crate::store::load::Alarms;
+use crate::store::load::{Alarms, Reading};
 use crate::store::writer::Origin;
 use crate::store::{Reader, StoreError, Writer, open, token};
 use crate::wire::name::HashKey;
@@ -67,7 +67,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
     if writer.revision() == 0 {
         make_first_token(&mut writer, &database, &clock).await?;
     }
-    let snapshot = load::load(&mut writer, key, &mut alarms).await?;
+    let snapshot = load::load(&mut writer, key, Reading::Paged, &mut alarms).await?;
     let (revisions, revision) = watch::channel(snapshot.revision);
     let snapshots = SnapshotWriter::new(snapshot);
     let (inbox, jobs) = mpsc::channel(controller::INBOX);

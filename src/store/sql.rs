@@ -122,9 +122,23 @@ statements! {
         WHERE c.zone_id = ?1 AND c.name_key > ?2 AND c.name_key < ?3 AND c.state = 'held'
         ORDER BY c.name_key
         LIMIT ?4";
-    ALL_CLAIMS = "
+    CLAIMS_BETWEEN = "
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.ttl, c.data, c.alias, c.state
-        FROM claim AS c ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
+        FROM claim AS c
+        WHERE (c.zone_id, c.name_key) > (?1, ?2) AND (c.zone_id, c.name_key) <= (?3, ?4)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
+    PAGE_END = "
+        SELECT c.zone_id, c.name_key FROM claim AS c
+        WHERE (c.zone_id, c.name_key) > (?1, ?2)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id
+        LIMIT 1 OFFSET ?3";
+    PAGE = "
+        SELECT count(*), CAST(group_concat(p.row, '') AS BLOB) FROM (
+            SELECT concat_ws(' ', c.zone_id, c.rtype, c.owner_id, c.ttl, c.state, octet_length(c.name_key),
+                octet_length(c.data), ifnull(octet_length(c.alias), -1), c.name_key, c.data, c.alias) AS row
+            FROM claim AS c
+            WHERE (c.zone_id, c.name_key) > (?1, ?2) AND (c.zone_id, c.name_key) <= (?3, ?4)
+            ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) AS p";
     CLAIMS_LISTED = "
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
             c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
