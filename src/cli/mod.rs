@@ -51,7 +51,7 @@ enum Command {
     Record(record::Command),
     /// Make the records of a file the full set of an owner
     Apply(apply::Flags),
-    /// Owners: list, show, tree, delete
+    /// Owners: list, show, tree, delete, transfer
     #[command(subcommand)]
     Owner(owner::Command),
     /// ALIAS records and the state of their targets: list, show

@@ -124,7 +124,10 @@ pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Forma
         more => format!("{more} owners and "),
     };
     let records = if records == 1 { "1 record set".to_owned() } else { format!("{records} record sets") };
-    eprintln!("{dry}{what}: {owners}{records} deleted (revision {})", deleted.revision);
+    // Records that went to another owner are still there.
+    let released = deleted.records.iter().filter(|item| item.outcome == "updated").count();
+    let released = if released > 0 { format!(", of those {released} kept by another owner") } else { String::new() };
+    eprintln!("{dry}{what}: {owners}{records} deleted{released} (revision {})", deleted.revision);
     Ok(())
 }
 

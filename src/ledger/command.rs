@@ -28,6 +28,8 @@ pub enum Command {
     PutOwner(PutOwner),
     /// Deletes an owner with all its claims, and with `cascade` all below it (section 3.3).
     DeleteOwner(DeleteOwner),
+    /// Gives claims of one owner to another (section 3.3).
+    Transfer(Transfer),
     /// Puts a token into the store.
     CreateToken(NewToken),
     /// Takes a token out.
@@ -265,6 +267,41 @@ pub struct DeleteOwner {
     pub epoch: Option<u64>,
     /// The incarnation that is meant; of another one nothing is deleted.
     pub uid: Option<String>,
+    /// What becomes of the claims.
+    pub records: Fate,
+}
+
+impl DeleteOwner {
+    /// One owner with its claims, whatever its incarnation.
+    pub fn new(owner: OwnerId) -> DeleteOwner {
+        DeleteOwner { owner, cascade: false, epoch: None, uid: None, records: Fate::Deleted }
+    }
+}
+
+/// What becomes of the claims of an owner that goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// They go, too.
+    Deleted,
+    /// This owner, made if there is none, has them then, and the zones of the one that goes.
+    Released(OwnerId),
+}
+
+/// See [`Command::Transfer`]. An absent limit limits nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Whose claims.
+    pub from: OwnerId,
+    /// Who has them then; made if there is none.
+    pub to: OwnerId,
+    /// Only those in this zone.
+    pub zone: Option<Name>,
+    /// Only those at this name.
+    pub name: Option<Name>,
+    /// Only those of this type.
+    pub rtype: Option<Rtype>,
+    /// Refuses if `from` changed after this revision.
+    pub if_revision: Option<u64>,
 }
 
 /// A token for the store. The secret itself is never stored.

@@ -279,6 +279,14 @@ impl Draft {
         self.report.warnings.push(Warning { name: claim.name.clone(), rtype: claim.rtype.to_string(), code, detail });
     }
 
+    /// Raises an owner's revision: what it has changed.
+    pub(super) fn mark_changed(&mut self, owner: OwnerNumber) {
+        let revision = self.revision();
+        if let Some(owner) = self.owner_mut(owner) {
+            owner.revision = revision;
+        }
+    }
+
     /// Says whose claims the command writes.
     pub(super) fn mark_written(&mut self, owner: OwnerNumber) {
         self.writer = Some(owner);

@@ -17,6 +17,7 @@ pub mod report;
 mod rules;
 pub mod scope;
 mod tokens;
+mod transfer;
 pub mod wish;
 mod write;
 pub mod zone;

@@ -10,7 +10,7 @@ use super::owner::{Owner, OwnerId, Tombstone};
 use super::report::{Refusal, Report};
 use super::scope::{Ledger, NameKey};
 use super::zone::{ZoneNumber, ZoneRow};
-use super::{import, letting_go, owning, tokens, write, zones};
+use super::{import, letting_go, owning, tokens, transfer, write, zones};
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -139,6 +139,7 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::Change(change) => write::change(&mut draft, actor, change)?,
         Command::PutOwner(put) => owning::put(&mut draft, actor, put)?,
         Command::DeleteOwner(delete) => letting_go::delete_owner(&mut draft, actor, delete)?,
+        Command::Transfer(asked) => transfer::transfer(&mut draft, actor, asked)?,
         Command::CreateToken(token) => tokens::create(&mut draft, actor, token)?,
         Command::DeleteToken(id) => tokens::delete(&mut draft, actor, id)?,
     }

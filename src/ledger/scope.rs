@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::actor::{Actor, Role};
 use super::claim::Claim;
-use super::command::{Apply, BadWish, Change, Command, ImportZone, OwnerKeys, Wish};
+use super::command::{Apply, BadWish, Change, Command, Fate, ImportZone, OwnerKeys, Transfer, Wish};
 use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
 use super::report::Holder;
 use super::zone::{ZoneNumber, ZoneRow};
@@ -87,7 +87,11 @@ impl Scope {
             Command::DeleteOwner(delete) => {
                 scope.owners.insert(delete.owner.clone());
                 scope.subtree_of = Some(delete.owner.clone());
+                if let Fate::Released(to) = &delete.records {
+                    scope.owners.insert(to.clone());
+                }
             }
+            Command::Transfer(transfer) => scope.add_transfer(transfer, zone_of),
             Command::CreateToken(token) => {
                 scope.token = Some(token.id.clone());
                 if let Role::Owner(owner) = &token.role {
@@ -136,6 +140,23 @@ impl Scope {
         for record in &change.delete {
             if let Some(apex) = record.zone.clone().or_else(|| zone_of(&record.name)) {
                 self.add_name(&apex, &record.name, None);
+            }
+        }
+    }
+
+    /// Of a transfer at one name, that name alone is read.
+    fn add_transfer(&mut self, transfer: &Transfer, zone_of: &dyn Fn(&Name) -> Option<Name>) {
+        self.owners.extend([transfer.from.clone(), transfer.to.clone()]);
+        self.zones.extend(transfer.zone.clone());
+        match &transfer.name {
+            None => self.claims_of = Some(transfer.from.clone()),
+            Some(name) => {
+                // A cut and its child zone may both have it.
+                let nearest = zone_of(name);
+                let above = nearest.iter().flat_map(|apex| apex.ancestors().skip(1)).find_map(|name| zone_of(&name));
+                for apex in transfer.zone.iter().chain(&nearest).chain(&above) {
+                    self.add_name(apex, name, None);
+                }
             }
         }
     }

@@ -9,5 +9,6 @@ mod steps;
 mod store;
 mod support;
 mod tokens;
+mod transfers;
 mod types;
 mod zones;

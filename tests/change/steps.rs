@@ -112,7 +112,7 @@ pub(crate) fn command(step: &Step) -> Command {
             Command::PutOwner(PutOwner { owner: owner_id(*owner), keys })
         }
         Step::DeleteOwner { owner } => {
-            Command::DeleteOwner(DeleteOwner { owner: owner_id(*owner), cascade: true, epoch: None, uid: None })
+            Command::DeleteOwner(DeleteOwner { cascade: true, ..DeleteOwner::new(owner_id(*owner)) })
         }
     }
 }

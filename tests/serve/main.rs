@@ -10,3 +10,4 @@ mod samples;
 #[path = "../support/server.rs"]
 mod server;
 mod rate_limit;
+mod transfers;

@@ -8,6 +8,7 @@ mod health;
 mod owners;
 mod records;
 mod tokens;
+mod transfers;
 mod write;
 mod zonefile;
 mod zones;
@@ -34,6 +35,7 @@ pub fn routes() -> Vec<Route> {
         explain::routes(),
         tokens::routes(),
         aliases::routes(),
+        transfers::routes(),
     ]
     .concat()
 }
