@@ -473,6 +473,22 @@ pub struct ProblemDocument {
     pub results: Vec<ItemDocument>,
 }
 
+/// Deletes that the brake keeps back (external-dns.md section 11).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HoldDocument {
+    /// Its id.
+    pub id: String,
+    /// Whose records.
+    pub owner: String,
+    /// When it was made.
+    pub since: String,
+    /// How many claims the owner had then.
+    pub claims: u64,
+    /// What would go.
+    pub deletes: Vec<RecordKeyDocument>,
+}
+
 /// What is known of one family of an ALIAS target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -30,6 +30,8 @@ pub enum Command {
     DeleteOwner(DeleteOwner),
     /// Gives claims of one owner to another (section 3.3).
     Transfer(Transfer),
+    /// Does or forgets what the delete brake holds (section 3.1).
+    DecideHold(DecideHold),
     /// Puts a token into the store.
     CreateToken(NewToken),
     /// Takes a token out.
@@ -302,6 +304,24 @@ pub struct Transfer {
     pub rtype: Option<Rtype>,
     /// Refuses if `from` changed after this revision.
     pub if_revision: Option<u64>,
+}
+
+/// See [`Command::DecideHold`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecideHold {
+    /// Number of the hold.
+    pub id: u64,
+    /// What becomes of it.
+    pub decision: HoldDecision,
+}
+
+/// What becomes of a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldDecision {
+    /// Its deletes are done.
+    Approve,
+    /// They are forgotten.
+    Discard,
 }
 
 /// A token for the store. The secret itself is never stored.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::claim::{Claim, ClaimState};
 use super::owner::{Owner, OwnerId, OwnerNumber, OwnerState, Tombstone};
-use super::plan::{ClaimChange, History, OwnerChange, Plan, TokenChange, ZoneChange};
+use super::plan::{ClaimChange, History, HoldChange, OwnerChange, Plan, TokenChange, ZoneChange};
 use super::report::{Item, ItemOutcome, Problem, Promoted, Report, Warning};
 use super::rules;
 use super::scope::{Ledger, NameKey, is_redirection};
@@ -23,6 +23,7 @@ pub(super) struct Draft {
     pub(super) zones: Vec<ZoneChange>,
     pub(super) serials: BTreeMap<ZoneNumber, u32>,
     pub(super) token: Option<TokenChange>,
+    pub(super) hold: Option<HoldChange>,
     pub(super) history: History,
     pub(super) fresh: Vec<Claim>,
     /// Claims at each name that was touched, as they were.
@@ -45,6 +46,7 @@ impl Draft {
             zones: Vec::new(),
             serials: BTreeMap::new(),
             token: None,
+            hold: None,
             history: History::PerClaim,
             fresh: Vec::new(),
             before: HashMap::new(),
@@ -323,6 +325,7 @@ impl Draft {
             || !self.fresh.is_empty()
             || !self.zones.is_empty()
             || self.token.is_some()
+            || self.hold.is_some()
             || !self.serials.is_empty()
             || owners.iter().any(|change| !change.is_bookkeeping());
         self.report.changed = changed;
@@ -341,6 +344,7 @@ impl Draft {
             zones: self.zones,
             serials: self.serials,
             token: self.token,
+            hold: self.hold,
             history: self.history,
             ledger: self.ledger,
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::actor::{Actor, Role};
 use super::claim::Claim;
 use super::command::{Apply, BadWish, Change, Command, Fate, ImportZone, OwnerKeys, Transfer, Wish};
+use super::hold::Hold;
 use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
 use super::report::Holder;
 use super::zone::{ZoneNumber, ZoneRow};
@@ -36,7 +37,7 @@ pub struct Scope {
     pub names: HashSet<NameIn>,
     /// Names at which a cut or DNAME is written: what is below each, too.
     pub cuts: HashSet<NameIn>,
-    /// All claims of this owner, and all claims at the same names.
+    /// All claims of this owner, all claims at the same names, and what is on hold of it.
     pub claims_of: Option<OwnerId>,
     /// This owner's descendants; all claims of all of them, and all at the same names; their zones.
     pub subtree_of: Option<OwnerId>,
@@ -48,6 +49,8 @@ pub struct Scope {
     pub claimants_of: Option<Name>,
     /// A token.
     pub token: Option<String>,
+    /// This hold, its owner, and that one's claims with all at the same names.
+    pub hold: Option<u64>,
     /// Whether the actor is bound to no owner.
     is_unbound: bool,
 }
@@ -92,6 +95,7 @@ impl Scope {
                 }
             }
             Command::Transfer(transfer) => scope.add_transfer(transfer, zone_of),
+            Command::DecideHold(asked) => scope.hold = Some(asked.id),
             Command::CreateToken(token) => {
                 scope.token = Some(token.id.clone());
                 if let Role::Owner(owner) = &token.role {
@@ -247,6 +251,8 @@ pub struct Ledger {
     pub claimants: Vec<OwnerNumber>,
     /// Zones of the owners that are deleted.
     pub owned_zones: Vec<ZoneNumber>,
+    /// The hold that is decided on, or that of the owner whose full set is written.
+    pub hold: Option<Hold>,
     /// Whether the token named is there.
     pub token_exists: bool,
 }

@@ -8,6 +8,7 @@ use super::code::Code;
 use super::command::{Apply, BadWish, Change, OnConflict, RecordName, Wish};
 use super::draft::Draft;
 use super::entitlement;
+use super::hold;
 use super::limits::MAX_RECORDS;
 use super::owner::{OwnerId, OwnerNumber};
 use super::owning::{self, Extent};
@@ -347,6 +348,7 @@ fn prune(
     });
     let free = BRAKE_FREE.max(total * BRAKE_PER_CENT / 100).max(most.unwrap_or(0));
     let count = going.len() as u64;
+    let mut held = Vec::new();
     for claim in going {
         let forbidden = draft
             .ledger
@@ -359,12 +361,14 @@ fn prune(
             let detail =
                 format!("{count} of {total} records would go at once: repeat with maxDeletes={count} if that is meant");
             draft.report_claim(&claim, ItemOutcome::Held, Some(Problem::new(Code::DeleteGuard, detail)));
+            held.push(claim);
         } else {
             draft.remove_claim(&claim);
             draft.report_claim(&claim, ItemOutcome::Deleted, None);
             touched.push(NameKey { zone: claim.zone, name: claim.name });
         }
     }
+    hold::replace(draft, owner, total, &held);
 }
 
 /// Deletes the owner's claims of a name and type. One that is not there is as it should be, unless another owner

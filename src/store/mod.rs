@@ -3,6 +3,7 @@
 mod codec;
 mod columns;
 pub mod error;
+mod holds;
 mod ledger;
 pub mod load;
 pub mod open;

@@ -15,6 +15,7 @@ use super::rows::{
 };
 use super::{open, sql};
 use crate::ledger::claim::{Claim, ClaimState};
+use crate::ledger::hold::Hold;
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerId, OwnerNumber};
 use crate::ledger::zone::ZoneRow;
@@ -151,6 +152,14 @@ impl Reader {
             .await?;
         let items = rows.iter().rev().filter_map(|row| change(row).ok()).collect();
         Ok(Listing { revision, items })
+    }
+
+    /// Deletes on hold, oldest first; of one owner or of all.
+    pub async fn holds(&self, owner: Option<&OwnerId>) -> Result<Listing<Hold>, StoreError> {
+        let (mut view, revision) = self.view().await?;
+        let query = sqlx::query(sql::HOLDS).bind(owner.map(OwnerId::to_string));
+        let rows = query.fetch_all(&mut *view).await?;
+        Ok(Listing { revision, items: rows.iter().filter_map(|row| super::holds::hold(row).ok()).collect() })
     }
 
     /// A token by its id; one that does not parse is none.

@@ -179,6 +179,20 @@ statements! {
             AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR actor = ?5)
         ORDER BY revision DESC, item DESC LIMIT ?6";
 
+    HOLDS = "
+        SELECT h.id, h.owner_id, o.name, h.since, h.claims, h.deletes
+        FROM hold AS h CROSS JOIN owner AS o ON o.id = h.owner_id
+        WHERE ?1 IS NULL OR o.name = ?1
+        ORDER BY h.id";
+    HOLD = "
+        SELECT h.id, h.owner_id, o.name, h.since, h.claims, h.deletes
+        FROM hold AS h CROSS JOIN owner AS o ON o.id = h.owner_id WHERE h.id = ?1";
+    HOLD_OF = "
+        SELECT h.id, h.owner_id, o.name, h.since, h.claims, h.deletes
+        FROM hold AS h CROSS JOIN owner AS o ON o.id = h.owner_id WHERE h.owner_id = ?1";
+    WRITE_HOLD = "INSERT INTO hold (id, owner_id, since, claims, deletes) VALUES (?1, ?2, ?3, ?4, ?5)";
+    DELETE_HOLD = "DELETE FROM hold WHERE owner_id = ?1";
+
     TOKEN = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token WHERE id = ?1";
     TOKENS = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token ORDER BY created_at, id";
     WRITE_TOKEN = "
@@ -234,6 +248,7 @@ mod tests {
             let whole = [
                 "ALL_",
                 "CLAIMS_LISTED",
+                "HOLDS",
                 "OWNER_COUNTS",
                 "ZONES_BELOW",
                 "CHILDREN",

@@ -7,7 +7,7 @@ use sqlx::{Connection, Sqlite, SqliteConnection};
 
 use super::codec;
 use super::error::StoreError;
-use super::{columns, ledger, open, sql};
+use super::{columns, holds, ledger, open, sql};
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
@@ -147,6 +147,13 @@ impl Writer {
         for change in plan.owners.iter().filter(|change| change.after.is_none()) {
             if let Some(owner) = &change.before {
                 sqlx::query(sql::DELETE_OWNER).bind(i64::from(owner.number.0)).execute(&mut self.connection).await?;
+            }
+        }
+        if let Some(change) = &plan.hold {
+            holds::write(&mut self.connection, change).await?;
+            let (before, after) = (change.before.as_ref().map(holds::json), change.after.as_ref().map(holds::json));
+            if let Some(one) = change.after.as_ref().or(change.before.as_ref()) {
+                history.write(&mut self.connection, Row::of("hold", one.owner_id.as_str(), before, after)).await?;
             }
         }
         for (zone, serial) in served {

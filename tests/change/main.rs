@@ -1,6 +1,7 @@
 //! The change flow from command to published Snapshot, over a real store (ownership.md sections 2 and 7).
 
 mod guarantees;
+mod holds;
 mod letting_go;
 mod limits;
 mod model;

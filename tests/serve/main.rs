@@ -3,6 +3,7 @@
 mod crash;
 #[path = "../support/dns.rs"]
 mod dns;
+mod holds;
 mod hostile;
 mod incidents;
 mod ownership;

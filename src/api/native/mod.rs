@@ -5,6 +5,7 @@ mod changes;
 mod explain;
 mod fields;
 mod health;
+mod holds;
 mod owners;
 mod records;
 mod tokens;
@@ -36,6 +37,7 @@ pub fn routes() -> Vec<Route> {
         tokens::routes(),
         aliases::routes(),
         transfers::routes(),
+        holds::routes(),
     ]
     .concat()
 }
