@@ -335,6 +335,13 @@ pub struct SummaryDocument {
     pub invalid: u64,
     /// Held by the delete brake.
     pub held: u64,
+    /// Kept aside.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub quarantined: u64,
+}
+
+fn is_nothing(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Something in effect and odd.

@@ -43,6 +43,9 @@ pub(super) enum Command {
         /// Give the records to this owner instead of deleting them
         #[arg(long, value_name = "ID")]
         release_to: Option<String>,
+        /// Keep the records for 7 days, not served: the owner's next write of them restores them
+        #[arg(long, conflicts_with = "release_to")]
+        quarantine: bool,
         /// Show what would go, and do nothing
         #[arg(long)]
         dry_run: bool,
@@ -101,13 +104,16 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
                 client.write(Method::POST, "/v1/transfers", query, body).await?;
             report::print(status, &report, format)
         }
-        Command::Delete { owner, cascade, release_to, dry_run } => {
+        Command::Delete { owner, cascade, release_to, quarantine, dry_run } => {
             let mut query: Vec<(&str, &str)> = Vec::new();
             if cascade {
                 query.push(("cascade", "true"));
             }
             if dry_run {
                 query.push(("dryRun", "true"));
+            }
+            if quarantine {
+                query.push(("quarantine", "true"));
             }
             if let Some(heir) = &release_to {
                 query.extend([("records", "release"), ("to", heir.as_str())]);

@@ -5,6 +5,7 @@ pub mod check;
 mod controller;
 pub mod handle;
 mod load;
+pub mod schedule;
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;

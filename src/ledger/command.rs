@@ -32,6 +32,8 @@ pub enum Command {
     Transfer(Transfer),
     /// Does or forgets what the delete brake holds (section 3.1).
     DecideHold(DecideHold),
+    /// Takes out for good what was long enough in quarantine (section 3.3).
+    Purge(Purge),
     /// Puts a token into the store.
     CreateToken(NewToken),
     /// Takes a token out.
@@ -221,6 +223,8 @@ pub struct Change {
     pub upsert: Vec<Result<Wish, BadWish>>,
     /// What is deleted.
     pub delete: Vec<RecordName>,
+    /// What becomes of what is deleted.
+    pub going: Going,
     /// Whether one refused item refuses all.
     pub atomic: bool,
     /// What becomes of conflicts.
@@ -242,6 +246,7 @@ impl Change {
             keys: OwnerKeys::default(),
             upsert: Vec::new(),
             delete,
+            going: Going::Deleted,
             atomic: true,
             on_conflict: OnConflict::Reject,
             if_revision: None,
@@ -285,8 +290,44 @@ impl DeleteOwner {
 pub enum Fate {
     /// They go, too.
     Deleted,
+    /// They are kept aside for a while, and the owner with them.
+    Quarantined,
     /// This owner, made if there is none, has them then, and the zones of the one that goes.
     Released(OwnerId),
+}
+
+/// What becomes of claims that are let go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Going {
+    /// They are gone.
+    #[default]
+    Deleted,
+    /// They are kept aside for a while.
+    Quarantined,
+}
+
+/// Claims of one owner whose quarantine is over; an owner that is going and has nothing left goes, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purge {
+    /// The owner.
+    pub owner: OwnerId,
+    /// The claims.
+    pub claims: Vec<DueClaim>,
+}
+
+/// A quarantined claim as it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DueClaim {
+    /// Apex of the zone.
+    pub zone: Name,
+    /// The name.
+    pub name: Name,
+    /// The type.
+    pub rtype: Rtype,
+    /// The set id, empty if there is none.
+    pub set_id: String,
+    /// The revision that put it into quarantine; one that changed since stays.
+    pub revision: u64,
 }
 
 /// See [`Command::Transfer`]. An absent limit limits nothing.

@@ -235,12 +235,13 @@ impl Draft {
                 owner: held.owner_id.clone(),
             });
             let text = key.name.to_string();
+            let is_let_go = |outcome| matches!(outcome, ItemOutcome::Deleted | ItemOutcome::Quarantined);
             let deleted = self
                 .report
                 .results
                 .iter_mut()
                 .rev()
-                .find(|item| item.outcome == ItemOutcome::Deleted && item.promoted.is_none() && item.name == text);
+                .find(|item| is_let_go(item.outcome) && item.promoted.is_none() && item.name == text);
             if let Some(item) = deleted {
                 item.promoted = Some(held.owner_id.clone());
             }

@@ -11,6 +11,7 @@ use super::entitlement;
 use super::owner::{OwnerId, OwnerNumber};
 use super::owning::{self, Extent};
 use super::plan::ZoneChange;
+use super::quarantine;
 use super::report::{Item, ItemOutcome, Problem, Refusal};
 use super::scope::NameKey;
 use super::transfer;
@@ -46,6 +47,10 @@ pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwne
         Fate::Deleted => {
             delete_claims(draft, &all);
             None
+        }
+        Fate::Quarantined => {
+            quarantine::put_owners_aside(draft, &all);
+            return Ok(());
         }
         Fate::Released(to) => Some(release_claims(draft, actor, &all, to)?),
     };
@@ -111,7 +116,7 @@ fn delete_claims(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
 }
 
 /// Zones of deleted owners are served on, and belong to `zone:<zone>` then, or to the heir.
-fn hand_zones_on(draft: &mut Draft, heir: Option<OwnerNumber>) {
+pub(super) fn hand_zones_on(draft: &mut Draft, heir: Option<OwnerNumber>) {
     for number in draft.ledger.owned_zones.clone() {
         let Some(mut zone) = draft.ledger.zones.get(&number).cloned() else { continue };
         let heir = heir.and_then(|number| draft.ledger.owners.get(&number)).map(|heir| heir.id.clone());

@@ -14,6 +14,7 @@ pub mod limits;
 pub mod owner;
 mod owning;
 pub mod plan;
+pub mod quarantine;
 pub mod report;
 mod rules;
 pub mod scope;

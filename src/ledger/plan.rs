@@ -11,7 +11,7 @@ use super::report::{Refusal, Report};
 use super::scope::{Ledger, NameKey};
 use super::zone::{ZoneNumber, ZoneRow};
 use super::hold::{self, Hold};
-use super::{import, letting_go, owning, tokens, transfer, write, zones};
+use super::{import, letting_go, owning, quarantine, tokens, transfer, write, zones};
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -153,6 +153,7 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::DeleteOwner(delete) => letting_go::delete_owner(&mut draft, actor, delete)?,
         Command::Transfer(asked) => transfer::transfer(&mut draft, actor, asked)?,
         Command::DecideHold(asked) => hold::decide(&mut draft, actor, asked)?,
+        Command::Purge(due) => quarantine::purge(&mut draft, actor, due)?,
         Command::CreateToken(token) => tokens::create(&mut draft, actor, token)?,
         Command::DeleteToken(id) => tokens::delete(&mut draft, actor, id)?,
     }

@@ -96,6 +96,11 @@ impl Scope {
             }
             Command::Transfer(transfer) => scope.add_transfer(transfer, zone_of),
             Command::DecideHold(asked) => scope.hold = Some(asked.id),
+            Command::Purge(purge) => {
+                scope.owners.insert(purge.owner.clone());
+                scope.subtree_of = Some(purge.owner.clone());
+                scope.zones.extend(purge.claims.iter().map(|due| due.zone.clone()));
+            }
             Command::CreateToken(token) => {
                 scope.token = Some(token.id.clone());
                 if let Role::Owner(owner) = &token.role {

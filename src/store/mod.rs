@@ -7,6 +7,7 @@ mod holds;
 mod ledger;
 pub mod load;
 pub mod open;
+mod quarantine;
 pub mod reader;
 pub mod rows;
 mod sql;

@@ -193,6 +193,28 @@ statements! {
     WRITE_HOLD = "INSERT INTO hold (id, owner_id, since, claims, deletes) VALUES (?1, ?2, ?3, ?4, ?5)";
     DELETE_HOLD = "DELETE FROM hold WHERE owner_id = ?1";
 
+    QUARANTINE = "
+        INSERT OR REPLACE INTO quarantine (zone_id, name_key, rtype, owner_id, set_id, until_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    END_QUARANTINE = "
+        DELETE FROM quarantine WHERE zone_id = ?1 AND name_key = ?2 AND rtype = ?3 AND owner_id = ?4 AND set_id = ?5";
+    END_QUARANTINE_OF_ZONE = "DELETE FROM quarantine WHERE zone_id = ?1";
+    QUARANTINE_DUE = "
+        SELECT o.name, z.name, c.name_key, c.rtype, c.set_id, c.revision
+        FROM (SELECT q.zone_id, q.name_key, q.rtype, q.owner_id, q.set_id
+              FROM quarantine AS q WHERE q.until_at <= ?1 ORDER BY q.until_at LIMIT ?2) AS d
+            CROSS JOIN claim AS c ON (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id)
+                = (d.zone_id, d.name_key, d.rtype, d.owner_id, d.set_id)
+            CROSS JOIN zone AS z ON z.id = c.zone_id
+            CROSS JOIN owner AS o ON o.id = c.owner_id
+        ORDER BY o.id";
+    OWNERS_GONE = "
+        SELECT o.name FROM owner AS o
+        WHERE o.state = 'deleting'
+            AND NOT EXISTS (SELECT 1 FROM claim AS c WHERE c.owner_id = o.id)
+            AND NOT EXISTS (SELECT 1 FROM owner AS b WHERE b.parent = o.id)
+        LIMIT ?1";
+
     TOKEN = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token WHERE id = ?1";
     TOKENS = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token ORDER BY created_at, id";
     WRITE_TOKEN = "

@@ -6,6 +6,7 @@ mod letting_go;
 mod limits;
 mod model;
 mod properties;
+mod quarantine;
 mod steps;
 mod store;
 mod support;

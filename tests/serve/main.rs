@@ -7,6 +7,7 @@ mod holds;
 mod hostile;
 mod incidents;
 mod ownership;
+mod quarantine;
 mod samples;
 #[path = "../support/server.rs"]
 mod server;

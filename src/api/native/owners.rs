@@ -28,7 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
             .with(&["dryRun", "targetCheck", "wait", "refs"])
             .taking(BodyLimit::Small),
         Route::new(Method::DELETE, OWNER, Access::Write, delete)
-            .with(&["cascade", "records", "to", "uid", "epoch", "dryRun", "targetCheck", "wait", "refs"]),
+            .with(&["cascade", "quarantine", "records", "to", "uid", "epoch", "dryRun", "targetCheck", "wait", "refs"]),
     ]
 }
 
@@ -118,6 +118,12 @@ async fn delete(call: Call) -> Result<Response, Refused> {
 
 /// What becomes of the records of an owner that goes: `records=release&to=<owner>`, else they go, too.
 fn fate(call: &Call) -> Result<Fate, Refused> {
+    if call.parameters.flag("quarantine", false)? {
+        return match (call.parameters.text("records"), call.parameters.text("to")) {
+            (None, None) => Ok(Fate::Quarantined),
+            _ => Err(Refused::bad_request("records are put into quarantine or given to another owner: choose one")),
+        };
+    }
     match (call.parameters.text("records"), call.parameters.text("to")) {
         (None | Some("delete"), None) => Ok(Fate::Deleted),
         (Some("release"), Some(to)) => Ok(Fate::Released(owner_id("to", to)?)),
