@@ -335,6 +335,13 @@ pub struct SummaryDocument {
     pub invalid: u64,
     /// Held by the delete brake.
     pub held: u64,
+    /// Kept aside.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub quarantined: u64,
+}
+
+fn is_nothing(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Something in effect and odd.
@@ -471,6 +478,22 @@ pub struct ProblemDocument {
     /// Of a write that was all or nothing, the items that were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ItemDocument>,
+}
+
+/// Deletes that the brake keeps back (external-dns.md section 11).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HoldDocument {
+    /// Its id.
+    pub id: String,
+    /// Whose records.
+    pub owner: String,
+    /// When it was made.
+    pub since: String,
+    /// How many claims the owner had then.
+    pub claims: u64,
+    /// What would go.
+    pub deletes: Vec<RecordKeyDocument>,
 }
 
 /// What is known of one family of an ALIAS target.

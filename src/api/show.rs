@@ -230,6 +230,7 @@ pub fn summary(summary: &Summary) -> SummaryDocument {
         conflict: summary.count(ItemOutcome::Conflict),
         invalid: summary.count(ItemOutcome::Invalid),
         held: summary.count(ItemOutcome::Held),
+        quarantined: summary.count(ItemOutcome::Quarantined),
     }
 }
 

@@ -7,6 +7,7 @@ mod client;
 mod explain;
 mod failure;
 mod history;
+mod hold;
 mod output;
 mod owner;
 mod record;
@@ -51,9 +52,12 @@ enum Command {
     Record(record::Command),
     /// Make the records of a file the full set of an owner
     Apply(apply::Flags),
-    /// Owners: list, show, tree, delete
+    /// Owners: list, show, tree, delete, transfer
     #[command(subcommand)]
     Owner(owner::Command),
+    /// Deletes that the brake holds: list, approve, discard
+    #[command(subcommand)]
+    Hold(hold::Command),
     /// ALIAS records and the state of their targets: list, show
     #[command(subcommand)]
     Alias(alias::Command),
@@ -114,6 +118,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             Command::Record(command) => record::run(command, &client, format).await,
             Command::Apply(flags) => apply::run(flags, &client, format).await,
             Command::Owner(command) => owner::run(command, &client, format).await,
+            Command::Hold(command) => hold::run(command, &client, format).await,
             Command::Alias(command) => alias::run(command, &client, format).await,
             Command::Explain(flags) => explain::run(flags, &client, format).await,
             Command::Token(command) => token::run(command, &client, format).await,

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use clap::Subcommand;
 use reqwest::Method;
+use serde_json::{Value, json};
 
 use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
 use super::report;
-use crate::api::documents::{DeletedDocument, List, OwnerDocument};
+use crate::api::documents::{DeletedDocument, List, OwnerDocument, ReportDocument};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -39,7 +40,32 @@ pub(super) enum Command {
         /// And all owners below it
         #[arg(long)]
         cascade: bool,
+        /// Give the records to this owner instead of deleting them
+        #[arg(long, value_name = "ID")]
+        release_to: Option<String>,
+        /// Keep the records for 7 days, not served: the owner's next write of them restores them
+        #[arg(long, conflicts_with = "release_to")]
+        quarantine: bool,
         /// Show what would go, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Give records of one owner to another; what is served stays as it is
+    Transfer {
+        /// Whose records
+        from: String,
+        /// Who has them then
+        to: String,
+        /// Only those in this zone
+        #[arg(long)]
+        zone: Option<String>,
+        /// Only those at this name
+        #[arg(long)]
+        name: Option<String>,
+        /// Only those of this type
+        #[arg(long = "type", value_name = "TYPE")]
+        rtype: Option<String>,
+        /// Show what would change hands, and do nothing
         #[arg(long)]
         dry_run: bool,
     },
@@ -67,13 +93,30 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
                 Format::Table => output::print(&tree(&list.items, owner.as_deref())),
             }
         }
-        Command::Delete { owner, cascade, dry_run } => {
+        Command::Transfer { from, to, zone, name, rtype, dry_run } => {
+            let matching: serde_json::Map<String, Value> = [("zone", zone), ("name", name), ("type", rtype)]
+                .into_iter()
+                .filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?))))
+                .collect();
+            let body = Body::Json(json!({ "from": from, "to": to, "match": matching }));
+            let query: &[(&str, &str)] = if dry_run { &[("dryRun", "true")] } else { &[] };
+            let (status, report): (_, ReportDocument) =
+                client.write(Method::POST, "/v1/transfers", query, body).await?;
+            report::print(status, &report, format)
+        }
+        Command::Delete { owner, cascade, release_to, quarantine, dry_run } => {
             let mut query: Vec<(&str, &str)> = Vec::new();
             if cascade {
                 query.push(("cascade", "true"));
             }
             if dry_run {
                 query.push(("dryRun", "true"));
+            }
+            if quarantine {
+                query.push(("quarantine", "true"));
+            }
+            if let Some(heir) = &release_to {
+                query.extend([("records", "release"), ("to", heir.as_str())]);
             }
             let path = path(&["v1", "owners", &owner]);
             let (_, deleted): (_, DeletedDocument) = client.write(Method::DELETE, &path, &query, Body::Nothing).await?;

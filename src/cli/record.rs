@@ -74,6 +74,9 @@ pub(super) struct DeleteFlags {
     /// Whose record it is [default: that of the token; for admin the zone's]
     #[arg(long, value_name = "ID")]
     owner: Option<String>,
+    /// Keep it for 7 days, not served: its owner's next write of it restores it
+    #[arg(long)]
+    quarantine: bool,
     /// Show what would go, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -168,9 +171,10 @@ async fn set(flags: SetFlags, client: &Client, format: Format) -> Result<(), Fai
 
 async fn delete(flags: DeleteFlags, client: &Client, format: Format) -> Result<(), Failure> {
     let owner = owner_for(flags.owner, &flags.name, client).await?;
-    let query: &[(&str, &str)] = if flags.dry_run { &[("dryRun", "true")] } else { &[] };
+    let asked = [(flags.dry_run, ("dryRun", "true")), (flags.quarantine, ("quarantine", "true"))];
+    let query: Vec<(&str, &str)> = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, pair)| pair).collect();
     let path = path(&["v1", "owners", &owner, "records", &flags.name, &flags.rtype]);
-    let (status, report): (_, ReportDocument) = client.write(Method::DELETE, &path, query, Body::Nothing).await?;
+    let (status, report): (_, ReportDocument) = client.write(Method::DELETE, &path, &query, Body::Nothing).await?;
     note!("owner {owner}");
     report::print(status, &report, format)
 }

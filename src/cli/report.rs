@@ -75,6 +75,7 @@ fn counts(summary: &SummaryDocument) -> String {
         (summary.conflict, "in conflict"),
         (summary.invalid, "invalid"),
         (summary.held, "held back"),
+        (summary.quarantined, "in quarantine"),
     ];
     let told: Vec<String> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
@@ -125,7 +126,14 @@ pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Forma
         more => format!("{more} owners and "),
     };
     let records = if records == 1 { "1 record set".to_owned() } else { format!("{records} record sets") };
-    note!("{dry}{what}: {owners}{records} deleted (revision {})", deleted.revision);
+    if deleted.outcome.as_deref() == Some("quarantined") {
+        note!("{dry}{what}: {records} in quarantine for 7 days (revision {})", deleted.revision);
+        return Ok(());
+    }
+    // Records that went to another owner are still there.
+    let released = deleted.records.iter().filter(|item| item.outcome == "updated").count();
+    let released = if released > 0 { format!(", of those {released} kept by another owner") } else { String::new() };
+    note!("{dry}{what}: {owners}{records} deleted{released} (revision {})", deleted.revision);
     Ok(())
 }
 

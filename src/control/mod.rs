@@ -7,6 +7,7 @@ pub mod handle;
 pub mod load;
 mod loops;
 mod measures;
+pub mod schedule;
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;

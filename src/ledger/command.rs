@@ -28,6 +28,12 @@ pub enum Command {
     PutOwner(PutOwner),
     /// Deletes an owner with all its claims, and with `cascade` all below it (section 3.3).
     DeleteOwner(DeleteOwner),
+    /// Gives claims of one owner to another (section 3.3).
+    Transfer(Transfer),
+    /// Does or forgets what the delete brake holds (section 3.1).
+    DecideHold(DecideHold),
+    /// Takes out for good what was long enough in quarantine (section 3.3).
+    Purge(Purge),
     /// Puts a token into the store.
     CreateToken(NewToken),
     /// Takes a token out.
@@ -217,6 +223,8 @@ pub struct Change {
     pub upsert: Vec<Result<Wish, BadWish>>,
     /// What is deleted.
     pub delete: Vec<RecordName>,
+    /// What becomes of what is deleted.
+    pub going: Going,
     /// Whether one refused item refuses all.
     pub atomic: bool,
     /// What becomes of conflicts.
@@ -238,6 +246,7 @@ impl Change {
             keys: OwnerKeys::default(),
             upsert: Vec::new(),
             delete,
+            going: Going::Deleted,
             atomic: true,
             on_conflict: OnConflict::Reject,
             if_revision: None,
@@ -265,6 +274,95 @@ pub struct DeleteOwner {
     pub epoch: Option<u64>,
     /// The incarnation that is meant; of another one nothing is deleted.
     pub uid: Option<String>,
+    /// What becomes of the claims.
+    pub records: Fate,
+}
+
+impl DeleteOwner {
+    /// One owner with its claims, whatever its incarnation.
+    pub fn new(owner: OwnerId) -> DeleteOwner {
+        DeleteOwner { owner, cascade: false, epoch: None, uid: None, records: Fate::Deleted }
+    }
+}
+
+/// What becomes of the claims of an owner that goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// They go, too.
+    Deleted,
+    /// They are kept aside for a while, and the owner with them.
+    Quarantined,
+    /// This owner, made if there is none, has them then, and the zones of the one that goes.
+    Released(OwnerId),
+}
+
+/// What becomes of claims that are let go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Going {
+    /// They are gone.
+    #[default]
+    Deleted,
+    /// They are kept aside for a while.
+    Quarantined,
+}
+
+/// Claims of one owner whose quarantine is over; an owner that is going and has nothing left goes, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purge {
+    /// The owner.
+    pub owner: OwnerId,
+    /// The claims.
+    pub claims: Vec<DueClaim>,
+}
+
+/// A quarantined claim as it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DueClaim {
+    /// Apex of the zone.
+    pub zone: Name,
+    /// The name.
+    pub name: Name,
+    /// The type.
+    pub rtype: Rtype,
+    /// The set id, empty if there is none.
+    pub set_id: String,
+    /// The revision that put it into quarantine; one that changed since stays.
+    pub revision: u64,
+}
+
+/// See [`Command::Transfer`]. An absent limit limits nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Whose claims.
+    pub from: OwnerId,
+    /// Who has them then; made if there is none.
+    pub to: OwnerId,
+    /// Only those in this zone.
+    pub zone: Option<Name>,
+    /// Only those at this name.
+    pub name: Option<Name>,
+    /// Only those of this type.
+    pub rtype: Option<Rtype>,
+    /// Refuses if `from` changed after this revision.
+    pub if_revision: Option<u64>,
+}
+
+/// See [`Command::DecideHold`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecideHold {
+    /// Number of the hold.
+    pub id: u64,
+    /// What becomes of it.
+    pub decision: HoldDecision,
+}
+
+/// What becomes of a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldDecision {
+    /// Its deletes are done.
+    Approve,
+    /// They are forgotten.
+    Discard,
 }
 
 /// A token for the store. The secret itself is never stored.

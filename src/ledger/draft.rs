@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::claim::{Claim, ClaimState};
 use super::owner::{Owner, OwnerId, OwnerNumber, OwnerState, Tombstone};
-use super::plan::{ClaimChange, History, OwnerChange, Plan, TokenChange, ZoneChange};
+use super::plan::{ClaimChange, History, HoldChange, OwnerChange, Plan, TokenChange, ZoneChange};
 use super::report::{Item, ItemOutcome, Problem, Promoted, Report, Warning};
 use super::rules;
 use super::scope::{Ledger, NameKey, is_redirection};
@@ -23,6 +23,7 @@ pub(super) struct Draft {
     pub(super) zones: Vec<ZoneChange>,
     pub(super) serials: BTreeMap<ZoneNumber, u32>,
     pub(super) token: Option<TokenChange>,
+    pub(super) hold: Option<HoldChange>,
     pub(super) history: History,
     pub(super) fresh: Vec<Claim>,
     /// Claims at each name that was touched, as they were.
@@ -45,6 +46,7 @@ impl Draft {
             zones: Vec::new(),
             serials: BTreeMap::new(),
             token: None,
+            hold: None,
             history: History::PerClaim,
             fresh: Vec::new(),
             before: HashMap::new(),
@@ -233,12 +235,13 @@ impl Draft {
                 owner: held.owner_id.clone(),
             });
             let text = key.name.to_string();
+            let is_let_go = |outcome| matches!(outcome, ItemOutcome::Deleted | ItemOutcome::Quarantined);
             let deleted = self
                 .report
                 .results
                 .iter_mut()
                 .rev()
-                .find(|item| item.outcome == ItemOutcome::Deleted && item.promoted.is_none() && item.name == text);
+                .find(|item| is_let_go(item.outcome) && item.promoted.is_none() && item.name == text);
             if let Some(item) = deleted {
                 item.promoted = Some(held.owner_id.clone());
             }
@@ -279,6 +282,14 @@ impl Draft {
         self.report.warnings.push(Warning { name: claim.name.clone(), rtype: claim.rtype.to_string(), code, detail });
     }
 
+    /// Raises an owner's revision: what it has changed.
+    pub(super) fn mark_changed(&mut self, owner: OwnerNumber) {
+        let revision = self.revision();
+        if let Some(owner) = self.owner_mut(owner) {
+            owner.revision = revision;
+        }
+    }
+
     /// Says whose claims the command writes.
     pub(super) fn mark_written(&mut self, owner: OwnerNumber) {
         self.writer = Some(owner);
@@ -315,6 +326,7 @@ impl Draft {
             || !self.fresh.is_empty()
             || !self.zones.is_empty()
             || self.token.is_some()
+            || self.hold.is_some()
             || !self.serials.is_empty()
             || owners.iter().any(|change| !change.is_bookkeeping());
         self.report.changed = changed;
@@ -333,6 +345,7 @@ impl Draft {
             zones: self.zones,
             serials: self.serials,
             token: self.token,
+            hold: self.hold,
             history: self.history,
             ledger: self.ledger,
         }

@@ -5,14 +5,16 @@ use std::collections::HashSet;
 use super::actor::Actor;
 use super::claim::Claim;
 use super::code::Code;
-use super::command::{DeleteOwner, OwnerKeys};
+use super::command::{DeleteOwner, Fate, OwnerKeys};
 use super::draft::Draft;
 use super::entitlement;
 use super::owner::{OwnerId, OwnerNumber};
-use super::owning;
+use super::owning::{self, Extent};
 use super::plan::ZoneChange;
-use super::report::{ItemOutcome, Problem, Refusal};
+use super::quarantine;
+use super::report::{Item, ItemOutcome, Problem, Refusal};
 use super::scope::NameKey;
+use super::transfer;
 
 /// Plans [`super::command::Command::DeleteOwner`].
 pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwner) -> Result<(), Refusal> {
@@ -41,7 +43,17 @@ pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwne
     {
         owner.epoch = owner.epoch.max(Some(epoch));
     }
-    delete_claims(draft, &all);
+    let heir = match &delete.records {
+        Fate::Deleted => {
+            delete_claims(draft, &all);
+            None
+        }
+        Fate::Quarantined => {
+            quarantine::put_owners_aside(draft, &all);
+            return Ok(());
+        }
+        Fate::Released(to) => Some(release_claims(draft, actor, &all, to)?),
+    };
     draft.report.owners_deleted = [top.number]
         .iter()
         .chain(&below)
@@ -51,7 +63,7 @@ pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwne
     for number in below.iter().rev().chain([&top.number]) {
         draft.remove_owner(*number);
     }
-    hand_zones_on(draft);
+    hand_zones_on(draft, heir);
     draft.report.subject = Some(ItemOutcome::Deleted);
     Ok(())
 }
@@ -66,13 +78,34 @@ fn bury_unseen(draft: &mut Draft, delete: &DeleteOwner) {
     }
 }
 
+fn claims_of(draft: &Draft, owners: &HashSet<OwnerNumber>) -> Vec<Claim> {
+    draft.ledger.claims.values().flatten().filter(|claim| owners.contains(&claim.owner)).cloned().collect()
+}
+
+/// Gives all claims to `to`, or refuses: none of them may be left without an owner.
+fn release_claims(
+    draft: &mut Draft,
+    actor: &Actor,
+    owners: &HashSet<OwnerNumber>,
+    to: &OwnerId,
+) -> Result<OwnerNumber, Refusal> {
+    if draft.ledger.owner(to).is_some_and(|heir| owners.contains(&heir.number)) {
+        let detail = format!("{to} is deleted itself: its records go to an owner that stays");
+        return Err(Refusal::new(Code::BadRequest, detail));
+    }
+    let heir = owning::prepare(draft, actor, to, &OwnerKeys::default(), Extent::Part, None)?;
+    let going = claims_of(draft, owners);
+    transfer::hand_over(draft, actor, going, heir);
+    let items: Vec<Item> = draft.report.results.iter().filter(|item| item.outcome.is_refused()).cloned().collect();
+    match items.iter().find_map(|item| item.problem.clone()) {
+        None => Ok(heir),
+        Some(problem) => Err(Refusal { problem, items }),
+    }
+}
+
 fn delete_claims(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
-    let mut going: Vec<Claim> =
-        draft.ledger.claims.values().flatten().filter(|claim| owners.contains(&claim.owner)).cloned().collect();
-    going.sort_by_cached_key(|claim| {
-        let zone = draft.ledger.zones.get(&claim.zone);
-        (claim.zone, zone.and_then(|zone| claim.name.sort_key(&zone.name)), claim.rtype, claim.owner)
-    });
+    let mut going = claims_of(draft, owners);
+    transfer::sort(draft, &mut going);
     let mut touched = Vec::new();
     for claim in going {
         draft.remove_claim(&claim);
@@ -82,11 +115,12 @@ fn delete_claims(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
     draft.settle_all(touched);
 }
 
-/// Zones of deleted owners are served on, and belong to `zone:<zone>` then.
-fn hand_zones_on(draft: &mut Draft) {
+/// Zones of deleted owners are served on, and belong to `zone:<zone>` then, or to the heir.
+pub(super) fn hand_zones_on(draft: &mut Draft, heir: Option<OwnerNumber>) {
     for number in draft.ledger.owned_zones.clone() {
         let Some(mut zone) = draft.ledger.zones.get(&number).cloned() else { continue };
-        let id = OwnerId::of_zone(&zone.name);
+        let heir = heir.and_then(|number| draft.ledger.owners.get(&number)).map(|heir| heir.id.clone());
+        let id = heir.unwrap_or_else(|| OwnerId::of_zone(&zone.name));
         zone.owner_number = draft.ensure_owner(&id, None);
         zone.owner = id;
         zone.revision = draft.revision();

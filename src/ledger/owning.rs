@@ -6,7 +6,7 @@ use super::command::{OwnerKeys, PutOwner};
 use super::draft::Draft;
 use super::entitlement;
 use super::limits::{MAX_DEPTH, MAX_TEXT};
-use super::owner::{Owner, OwnerId, OwnerNumber, Source};
+use super::owner::{Owner, OwnerId, OwnerNumber, OwnerState, Source};
 use super::report::{ItemOutcome, Problem, Refusal};
 use super::scope::{Ledger, NameKey};
 use super::wish::check_labels;
@@ -220,7 +220,10 @@ fn set_keys(
     }
     owner.parent = parent.or(owner.parent);
     let is_moved = owner.parent != before.parent;
+    // Who writes is alive.
+    owner.state = OwnerState::Active;
     let is_changed = is_moved
+        || owner.state != before.state
         || owner.uid != before.uid
         || owner.kind != before.kind
         || owner.source != before.source

@@ -10,7 +10,8 @@ use super::owner::{Owner, OwnerId, Tombstone};
 use super::report::{Refusal, Report};
 use super::scope::{Ledger, NameKey};
 use super::zone::{ZoneNumber, ZoneRow};
-use super::{import, letting_go, owning, tokens, write, zones};
+use super::hold::{self, Hold};
+use super::{import, letting_go, owning, quarantine, tokens, transfer, write, zones};
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -72,6 +73,15 @@ pub enum TokenChange {
     Deleted(String),
 }
 
+/// A hold before and after; one of the two at least, and of one owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HoldChange {
+    /// None if the owner had none.
+    pub before: Option<Hold>,
+    /// None if it has none then.
+    pub after: Option<Hold>,
+}
+
 /// How a plan stands in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum History {
@@ -114,6 +124,8 @@ pub struct Plan {
     pub serials: BTreeMap<ZoneNumber, u32>,
     /// A token that changes.
     pub token: Option<TokenChange>,
+    /// A hold that changes.
+    pub hold: Option<HoldChange>,
     /// Form of the history.
     pub history: History,
     /// The ledger as it is then.
@@ -139,6 +151,9 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::Change(change) => write::change(&mut draft, actor, change)?,
         Command::PutOwner(put) => owning::put(&mut draft, actor, put)?,
         Command::DeleteOwner(delete) => letting_go::delete_owner(&mut draft, actor, delete)?,
+        Command::Transfer(asked) => transfer::transfer(&mut draft, actor, asked)?,
+        Command::DecideHold(asked) => hold::decide(&mut draft, actor, asked)?,
+        Command::Purge(due) => quarantine::purge(&mut draft, actor, due)?,
         Command::CreateToken(token) => tokens::create(&mut draft, actor, token)?,
         Command::DeleteToken(id) => tokens::delete(&mut draft, actor, id)?,
     }

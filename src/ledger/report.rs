@@ -55,11 +55,13 @@ pub enum ItemOutcome {
     Invalid,
     /// The delete brake holds it.
     Held,
+    /// It is kept aside for a while, and not served.
+    Quarantined,
 }
 
 impl ItemOutcome {
     /// All outcomes.
-    pub const ALL: [ItemOutcome; 8] = [
+    pub const ALL: [ItemOutcome; 9] = [
         ItemOutcome::Created,
         ItemOutcome::Updated,
         ItemOutcome::Unchanged,
@@ -68,6 +70,7 @@ impl ItemOutcome {
         ItemOutcome::Conflict,
         ItemOutcome::Invalid,
         ItemOutcome::Held,
+        ItemOutcome::Quarantined,
     ];
 
     /// The word in the API.
@@ -81,6 +84,7 @@ impl ItemOutcome {
             ItemOutcome::Conflict => "conflict",
             ItemOutcome::Invalid => "invalid",
             ItemOutcome::Held => "held",
+            ItemOutcome::Quarantined => "quarantined",
         }
     }
 
@@ -88,7 +92,11 @@ impl ItemOutcome {
     pub fn is_refused(self) -> bool {
         match self {
             ItemOutcome::Queued | ItemOutcome::Conflict | ItemOutcome::Invalid | ItemOutcome::Held => true,
-            ItemOutcome::Created | ItemOutcome::Updated | ItemOutcome::Unchanged | ItemOutcome::Deleted => false,
+            ItemOutcome::Created
+            | ItemOutcome::Updated
+            | ItemOutcome::Unchanged
+            | ItemOutcome::Deleted
+            | ItemOutcome::Quarantined => false,
         }
     }
 }

@@ -70,6 +70,19 @@ pub(super) fn judge(ledger: &Ledger, zone: &ZoneRow, wish: &Claim, occluded: Occ
     Ok(fit)
 }
 
+/// Whether a held claim may stand beside the others of its name: for claims that are there, and change hands.
+pub(super) fn stands(ledger: &Ledger, claim: &Claim) -> Result<(), Problem> {
+    let key = NameKey { zone: claim.zone, name: claim.name.clone() };
+    let at_name = ledger.claims.get(&key).map_or(&[][..], Vec::as_slice);
+    let held: Vec<&Claim> = at_name.iter().filter(|one| one.is_held() && !is_same_claim(one, claim)).collect();
+    let judged = check_limits(claim, &held, at_name)
+        .and_then(|()| check_types(ledger, claim, &held))
+        .and_then(|()| check_same_type(ledger, claim, &held, false, &mut Fit::default()));
+    judged.map_err(|obstacle| match obstacle {
+        Obstacle::Conflict(problem) | Obstacle::Standing(problem) | Obstacle::Invalid(problem) => problem,
+    })
+}
+
 fn conflict(ledger: &Ledger, code: Code, wish: &Claim, other: &Claim, why: &str) -> Obstacle {
     let whose = if other.owner == wish.owner { "its owner".to_owned() } else { other.owner_id.to_string() };
     let detail = format!("{} {} is held by {whose}: {why}", other.name, other.rtype);

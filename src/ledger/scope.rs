@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::actor::{Actor, Role};
 use super::claim::Claim;
-use super::command::{Apply, BadWish, Change, Command, ImportZone, OwnerKeys, Wish};
+use super::command::{Apply, BadWish, Change, Command, Fate, ImportZone, OwnerKeys, Transfer, Wish};
+use super::hold::Hold;
 use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
 use super::report::Holder;
 use super::zone::{ZoneNumber, ZoneRow};
@@ -36,7 +37,7 @@ pub struct Scope {
     pub names: HashSet<NameIn>,
     /// Names at which a cut or DNAME is written: what is below each, too.
     pub cuts: HashSet<NameIn>,
-    /// All claims of this owner, and all claims at the same names.
+    /// All claims of this owner, all claims at the same names, and what is on hold of it.
     pub claims_of: Option<OwnerId>,
     /// This owner's descendants; all claims of all of them, and all at the same names; their zones.
     pub subtree_of: Option<OwnerId>,
@@ -48,6 +49,8 @@ pub struct Scope {
     pub claimants_of: Option<Name>,
     /// A token.
     pub token: Option<String>,
+    /// This hold, its owner, and that one's claims with all at the same names.
+    pub hold: Option<u64>,
     /// Whether the actor is bound to no owner.
     is_unbound: bool,
 }
@@ -87,6 +90,16 @@ impl Scope {
             Command::DeleteOwner(delete) => {
                 scope.owners.insert(delete.owner.clone());
                 scope.subtree_of = Some(delete.owner.clone());
+                if let Fate::Released(to) = &delete.records {
+                    scope.owners.insert(to.clone());
+                }
+            }
+            Command::Transfer(transfer) => scope.add_transfer(transfer, zone_of),
+            Command::DecideHold(asked) => scope.hold = Some(asked.id),
+            Command::Purge(purge) => {
+                scope.owners.insert(purge.owner.clone());
+                scope.subtree_of = Some(purge.owner.clone());
+                scope.zones.extend(purge.claims.iter().map(|due| due.zone.clone()));
             }
             Command::CreateToken(token) => {
                 scope.token = Some(token.id.clone());
@@ -136,6 +149,23 @@ impl Scope {
         for record in &change.delete {
             if let Some(apex) = record.zone.clone().or_else(|| zone_of(&record.name)) {
                 self.add_name(&apex, &record.name, None);
+            }
+        }
+    }
+
+    /// Of a transfer at one name, that name alone is read.
+    fn add_transfer(&mut self, transfer: &Transfer, zone_of: &dyn Fn(&Name) -> Option<Name>) {
+        self.owners.extend([transfer.from.clone(), transfer.to.clone()]);
+        self.zones.extend(transfer.zone.clone());
+        match &transfer.name {
+            None => self.claims_of = Some(transfer.from.clone()),
+            Some(name) => {
+                // A cut and its child zone may both have it.
+                let nearest = zone_of(name);
+                let above = nearest.iter().flat_map(|apex| apex.ancestors().skip(1)).find_map(|name| zone_of(&name));
+                for apex in transfer.zone.iter().chain(&nearest).chain(&above) {
+                    self.add_name(apex, name, None);
+                }
             }
         }
     }
@@ -226,6 +256,8 @@ pub struct Ledger {
     pub claimants: Vec<OwnerNumber>,
     /// Zones of the owners that are deleted.
     pub owned_zones: Vec<ZoneNumber>,
+    /// The hold that is decided on, or that of the owner whose full set is written.
+    pub hold: Option<Hold>,
     /// Whether the token named is there.
     pub token_exists: bool,
 }

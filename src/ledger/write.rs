@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use super::actor::Actor;
 use super::claim::{Claim, ClaimState};
 use super::code::Code;
-use super::command::{Apply, BadWish, Change, OnConflict, RecordName, Wish};
+use super::command::{Apply, BadWish, Change, Going, OnConflict, RecordName, Wish};
 use super::draft::Draft;
 use super::entitlement;
+use super::hold;
 use super::limits::MAX_RECORDS;
 use super::owner::{OwnerId, OwnerNumber};
 use super::owning::{self, Extent};
+use super::quarantine;
 use super::report::{Item, ItemOutcome, Problem, Refusal};
 use super::rules::{self, Obstacle, Occluded};
 use super::scope::{NameKey, is_redirection};
@@ -64,12 +66,12 @@ pub(super) fn change(draft: &mut Draft, actor: &Actor, change: &Change) -> Resul
         // Nothing to delete, and no reason to make the owner; who may not ask is told so all the same.
         entitlement::check_owner(&draft.ledger, actor, &change.owner, change.keys.parent.as_ref())?;
         for record in &change.delete {
-            delete_named(draft, actor, &change.owner, None, record);
+            delete_named(draft, actor, &change.owner, None, (record, change.going));
         }
         return finish(draft, manner);
     }
     let owner = owning::prepare(draft, actor, &change.owner, &change.keys, Extent::Part, change.if_revision)?;
-    write(draft, actor, owner, &wishes, Deletes::Listed(&change.owner, &change.delete), manner)
+    write(draft, actor, owner, &wishes, Deletes::Listed(&change.owner, &change.delete, change.going), manner)
 }
 
 fn check_count(records: usize) -> Result<(), Problem> {
@@ -100,7 +102,7 @@ pub(super) enum Deletes<'a> {
     /// What the owner claims and did not list, up to so many or what the brake lets through.
     Unlisted(Option<u64>),
     /// What is named.
-    Listed(&'a OwnerId, &'a [RecordName]),
+    Listed(&'a OwnerId, &'a [RecordName], Going),
 }
 
 /// Places an owner's wishes and deletes what goes. Deletes come first, so that types can be swapped at a name.
@@ -132,9 +134,9 @@ pub(super) fn write(
     match deletes {
         Deletes::None => {}
         Deletes::Unlisted(most) => prune(draft, actor, owner, &listed, most, &mut touched),
-        Deletes::Listed(id, records) => {
+        Deletes::Listed(id, records, going) => {
             for record in records {
-                touched.extend(delete_named(draft, actor, id, Some(owner), record));
+                touched.extend(delete_named(draft, actor, id, Some(owner), (record, going)));
             }
         }
     }
@@ -323,7 +325,10 @@ fn put(draft: &mut Draft, wish: Claim, existing: Option<Claim>, state: ClaimStat
         None => draft.put_claim(Claim { state, ..wish }),
         Some(old) if old.state == state && old.is_like(&wish) => draft.asserted.push(old),
         Some(old) => {
-            let (created, created_revision) = (old.created, old.created_revision);
+            let created = old.created;
+            // Who comes back from quarantine waits behind those who are there.
+            let is_back = old.state == ClaimState::Quarantined;
+            let created_revision = if is_back { wish.created_revision } else { old.created_revision };
             draft.put_claim(Claim { state, created, created_revision, ..wish });
         }
     }
@@ -338,7 +343,9 @@ fn prune(
     most: Option<u64>,
     touched: &mut Vec<NameKey>,
 ) {
-    let own = || draft.ledger.claims.values().flatten().filter(|claim| claim.owner == owner);
+    // What is in quarantine is not there any more, and stays until its time is over.
+    let is_there = |claim: &&Claim| claim.owner == owner && claim.state != ClaimState::Quarantined;
+    let own = || draft.ledger.claims.values().flatten().filter(is_there);
     let total = own().count() as u64;
     let mut going: Vec<Claim> = own().filter(|claim| !listed.has(claim)).cloned().collect();
     going.sort_by_cached_key(|claim| {
@@ -347,6 +354,7 @@ fn prune(
     });
     let free = BRAKE_FREE.max(total * BRAKE_PER_CENT / 100).max(most.unwrap_or(0));
     let count = going.len() as u64;
+    let mut held = Vec::new();
     for claim in going {
         let forbidden = draft
             .ledger
@@ -359,12 +367,14 @@ fn prune(
             let detail =
                 format!("{count} of {total} records would go at once: repeat with maxDeletes={count} if that is meant");
             draft.report_claim(&claim, ItemOutcome::Held, Some(Problem::new(Code::DeleteGuard, detail)));
+            held.push(claim);
         } else {
             draft.remove_claim(&claim);
             draft.report_claim(&claim, ItemOutcome::Deleted, None);
             touched.push(NameKey { zone: claim.zone, name: claim.name });
         }
     }
+    hold::replace(draft, owner, total, &held);
 }
 
 /// Deletes the owner's claims of a name and type. One that is not there is as it should be, unless another owner
@@ -374,7 +384,7 @@ fn delete_named(
     actor: &Actor,
     owner_id: &OwnerId,
     owner: Option<OwnerNumber>,
-    record: &RecordName,
+    (record, fate): (&RecordName, Going),
 ) -> Option<NameKey> {
     let item = |zone: Option<Name>, outcome: ItemOutcome, problem: Option<Problem>| Item {
         zone,
@@ -403,8 +413,18 @@ fn delete_named(
         |one: &&Claim| Some(one.owner) == owner && record.set_id.as_ref().is_none_or(|set_id| *set_id == one.set_id);
     let going: Vec<Claim> = at_type.iter().filter(is_meant).cloned().collect();
     for claim in &going {
-        draft.remove_claim(claim);
-        draft.report_claim(claim, ItemOutcome::Deleted, None);
+        match fate {
+            Going::Deleted => {
+                draft.remove_claim(claim);
+                draft.report_claim(claim, ItemOutcome::Deleted, None);
+            }
+            Going::Quarantined if claim.state == ClaimState::Quarantined => {
+                draft.report_claim(claim, ItemOutcome::Unchanged, None);
+            }
+            Going::Quarantined => {
+                quarantine::put_aside(draft, claim);
+            }
+        }
     }
     if !going.is_empty() {
         return Some(key);

@@ -149,13 +149,29 @@ impl Reading<'_> {
             self.owners_by_name(&ids).await?;
             claimants.extend(below);
         }
-        claimants.extend(number_of(&self.ledger, &scope.claims_of));
+        let applying = number_of(&self.ledger, &scope.claims_of);
+        claimants.extend(applying);
+        claimants.extend(self.hold(scope.hold, applying).await?);
         self.claims_with(sql::CLAIMS_WITH, claimants).await?;
         if let Some(moved) = number_of(&self.ledger, &scope.moved) {
             let below = self.subtree(moved).await?;
             self.claims_with(sql::ALIASES_WITH, below.into_iter().collect()).await?;
         }
         Ok(())
+    }
+
+    /// The hold of this number, or the one of an owner; gives back whose it is.
+    async fn hold(&mut self, id: Option<u64>, owner: Option<u32>) -> Result<Option<u32>, StoreError> {
+        let query = match (id, owner) {
+            (Some(id), _) => sqlx::query(sql::HOLD).bind(i64::try_from(id).unwrap_or(i64::MAX)),
+            (None, Some(owner)) => sqlx::query(sql::HOLD_OF).bind(i64::from(owner)),
+            (None, None) => return Ok(None),
+        };
+        let row = query.fetch_optional(&mut *self.connection).await?;
+        self.ledger.hold = row.and_then(|row| super::holds::hold(&row).ok());
+        let Some(owner) = self.ledger.hold.as_ref().map(|hold| hold.owner.0) else { return Ok(None) };
+        self.owners_by_id(BTreeSet::from([owner])).await?;
+        Ok(Some(owner))
     }
 
     /// The owner and all below it.

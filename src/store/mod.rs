@@ -3,10 +3,12 @@
 mod codec;
 mod columns;
 pub mod error;
+mod holds;
 mod ledger;
 pub mod load;
 pub mod open;
 mod page;
+mod quarantine;
 pub mod reader;
 pub mod rows;
 mod sql;

@@ -15,10 +15,13 @@ use super::rows::{
 };
 use super::{open, sql};
 use crate::ledger::claim::{Claim, ClaimState};
+use crate::ledger::command::Purge;
+use crate::ledger::hold::Hold;
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerId, OwnerNumber, OwnerState};
 use crate::ledger::zone::ZoneRow;
 use crate::wire::name::Name;
+use crate::zone::alias::Moment;
 
 /// Most changes of one reading.
 pub const MAX_CHANGES: u32 = 5_000;
@@ -161,6 +164,20 @@ impl Reader {
             .await?;
         let items = rows.iter().rev().filter_map(|row| change(row).ok()).collect();
         Ok(Listing { revision, items })
+    }
+
+    /// Deletes on hold, oldest first; of one owner or of all.
+    pub async fn holds(&self, owner: Option<&OwnerId>) -> Result<Listing<Hold>, StoreError> {
+        let (mut view, revision) = self.view().await?;
+        let query = sqlx::query(sql::HOLDS).bind(owner.map(OwnerId::to_string));
+        let rows = query.fetch_all(&mut *view).await?;
+        Ok(Listing { revision, items: rows.iter().filter_map(|row| super::holds::hold(row).ok()).collect() })
+    }
+
+    /// What is to be purged at `now`.
+    pub async fn quarantine_due(&self, now: Moment) -> Result<Vec<Purge>, StoreError> {
+        let (mut view, _) = self.view().await?;
+        super::quarantine::due(&mut view, now).await
     }
 
     /// A token by its id; one that does not parse is none.

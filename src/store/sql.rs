@@ -194,6 +194,42 @@ statements! {
             AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR actor = ?5)
         ORDER BY revision DESC, item DESC LIMIT ?6";
 
+    HOLDS = "
+        SELECT h.id, h.owner_id, o.name, h.since, h.claims, h.deletes
+        FROM hold AS h CROSS JOIN owner AS o ON o.id = h.owner_id
+        WHERE ?1 IS NULL OR o.name = ?1
+        ORDER BY h.id";
+    HOLD = "
+        SELECT h.id, h.owner_id, o.name, h.since, h.claims, h.deletes
+        FROM hold AS h CROSS JOIN owner AS o ON o.id = h.owner_id WHERE h.id = ?1";
+    HOLD_OF = "
+        SELECT h.id, h.owner_id, o.name, h.since, h.claims, h.deletes
+        FROM hold AS h CROSS JOIN owner AS o ON o.id = h.owner_id WHERE h.owner_id = ?1";
+    WRITE_HOLD = "INSERT INTO hold (id, owner_id, since, claims, deletes) VALUES (?1, ?2, ?3, ?4, ?5)";
+    DELETE_HOLD = "DELETE FROM hold WHERE owner_id = ?1";
+
+    QUARANTINE = "
+        INSERT OR REPLACE INTO quarantine (zone_id, name_key, rtype, owner_id, set_id, until_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    END_QUARANTINE = "
+        DELETE FROM quarantine WHERE zone_id = ?1 AND name_key = ?2 AND rtype = ?3 AND owner_id = ?4 AND set_id = ?5";
+    END_QUARANTINE_OF_ZONE = "DELETE FROM quarantine WHERE zone_id = ?1";
+    QUARANTINE_DUE = "
+        SELECT o.name, z.name, c.name_key, c.rtype, c.set_id, c.revision
+        FROM (SELECT q.zone_id, q.name_key, q.rtype, q.owner_id, q.set_id
+              FROM quarantine AS q WHERE q.until_at <= ?1 ORDER BY q.until_at LIMIT ?2) AS d
+            CROSS JOIN claim AS c ON (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id)
+                = (d.zone_id, d.name_key, d.rtype, d.owner_id, d.set_id)
+            CROSS JOIN zone AS z ON z.id = c.zone_id
+            CROSS JOIN owner AS o ON o.id = c.owner_id
+        ORDER BY o.id";
+    OWNERS_GONE = "
+        SELECT o.name FROM owner AS o
+        WHERE o.state = 'deleting'
+            AND NOT EXISTS (SELECT 1 FROM claim AS c WHERE c.owner_id = o.id)
+            AND NOT EXISTS (SELECT 1 FROM owner AS b WHERE b.parent = o.id)
+        LIMIT ?1";
+
     TOKEN = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token WHERE id = ?1";
     TOKENS = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token ORDER BY created_at, id";
     WRITE_TOKEN = "
@@ -251,6 +287,7 @@ mod tests {
             let whole = [
                 "ALL_",
                 "CLAIMS_LISTED",
+                "HOLDS",
                 "OWNER_COUNTS",
                 "OWNER_STATES",
                 "ZONES_BELOW",

@@ -7,7 +7,7 @@ use sqlx::{Connection, Sqlite, SqliteConnection};
 
 use super::codec;
 use super::error::StoreError;
-use super::{columns, ledger, open, sql};
+use super::{columns, holds, ledger, open, quarantine, sql};
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
@@ -149,6 +149,13 @@ impl Writer {
                 sqlx::query(sql::DELETE_OWNER).bind(i64::from(owner.number.0)).execute(&mut self.connection).await?;
             }
         }
+        if let Some(change) = &plan.hold {
+            holds::write(&mut self.connection, change).await?;
+            let (before, after) = (change.before.as_ref().map(holds::json), change.after.as_ref().map(holds::json));
+            if let Some(one) = change.after.as_ref().or(change.before.as_ref()) {
+                history.write(&mut self.connection, Row::of("hold", one.owner_id.as_str(), before, after)).await?;
+            }
+        }
         for (zone, serial) in served {
             sqlx::query(sql::WRITE_SERIAL)
                 .bind(i64::from(zone.0))
@@ -228,6 +235,7 @@ impl Writer {
                 self.write_history_of_zone(plan, zone, history).await?;
                 history.write(&mut self.connection, Row::zone(zone, Some(codec::zone_json(zone)), None)).await?;
                 let number = i64::from(zone.number.0);
+                sqlx::query(sql::END_QUARANTINE_OF_ZONE).bind(number).execute(&mut self.connection).await?;
                 sqlx::query(sql::DELETE_CLAIMS_OF_ZONE).bind(number).execute(&mut self.connection).await?;
                 sqlx::query(sql::DELETE_ZONE).bind(number).execute(&mut self.connection).await?;
             }
@@ -299,6 +307,7 @@ impl Writer {
             bind_claim(sqlx::query(sql::WRITE_CLAIM), plan, claim).execute(&mut self.connection).await?;
         }
         self.write_fresh(plan).await?;
+        quarantine::write(&mut self.connection, plan, history.origin.now).await?;
         for list in key_lists(plan, plan.asserted.iter()) {
             let query = sqlx::query(sql::ASSERT_CLAIMS).bind(list).bind(signed(history.origin.now.0));
             query.execute(&mut self.connection).await?;
@@ -376,11 +385,11 @@ impl Writer {
 }
 
 /// Numbers of 64 bits as SQLite has them; those beyond its range do not occur before the year 292,278,994.
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn key_of(plan: &Plan, claim: &Claim) -> Option<Vec<u8>> {
+pub(super) fn key_of(plan: &Plan, claim: &Claim) -> Option<Vec<u8>> {
     let apex: &Name = &plan.ledger.zones.get(&claim.zone)?.name;
     claim.name.sort_key(apex)
 }

@@ -20,7 +20,7 @@ async fn an_owner_goes_with_its_whole_subtree_in_one_step() {
     }
     let summary = server.reader.owner(&id("gateway")).await.expect("a look-up").expect("an owner");
     assert_eq!(summary.parents, [id("proxy"), id("project")]);
-    let kept = DeleteOwner { owner: id("project"), cascade: false, epoch: None, uid: None };
+    let kept = DeleteOwner::new(id("project"));
     assert_eq!(server.run(Command::DeleteOwner(kept)).await.expect_err("children").code(), Code::HasChildren);
 
     let serial = server.serial("example.com.");
@@ -95,7 +95,7 @@ async fn late_writes_of_a_deleted_incarnation_find_out() {
 #[tokio::test]
 async fn a_delete_that_comes_before_its_create_counts() {
     let server = Server::with_zone().await;
-    let delete = DeleteOwner { owner: id("web"), cascade: true, epoch: None, uid: Some("u1".to_owned()) };
+    let delete = DeleteOwner { cascade: true, uid: Some("u1".to_owned()), ..DeleteOwner::new(id("web")) };
     server.run(Command::DeleteOwner(delete.clone())).await.expect("a delete of what is not there yet");
     let server = server.restart().await;
     let keys = OwnerKeys { uid: Some("u1".to_owned()), ..OwnerKeys::default() };

@@ -1,14 +1,17 @@
 //! The change flow from command to published Snapshot, over a real store (ownership.md sections 2 and 7).
 
 mod guarantees;
+mod holds;
 mod letting_go;
 mod limits;
 mod loading;
 mod model;
 mod properties;
+mod quarantine;
 mod steps;
 mod store;
 mod support;
 mod tokens;
+mod transfers;
 mod types;
 mod zones;

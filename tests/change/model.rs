@@ -45,7 +45,8 @@ impl Model {
                 }
             }
             Step::Put { owner, asked, queue } => self.write(*owner, asked, *queue),
-            Step::Delete { owner, name, rtype } => {
+            // What is in quarantine is as if it were not there.
+            Step::Delete { owner, name, rtype } | Step::Quarantine { owner, name, rtype } => {
                 self.claims.retain(|one| (one.owner, one.asked.name, one.asked.rtype) != (*owner, *name, *rtype));
             }
             Step::DeleteOwner { owner } => {
@@ -82,7 +83,8 @@ impl Model {
     pub(crate) fn refuses(&self, step: &Step) -> bool {
         match step {
             Step::Move { owner, parent } => self.tree(*owner).contains(parent),
-            Step::Apply { .. } | Step::Put { .. } | Step::Delete { .. } | Step::DeleteOwner { .. } => false,
+            Step::Apply { .. } | Step::Put { .. } | Step::Delete { .. } => false,
+            Step::Quarantine { .. } | Step::DeleteOwner { .. } => false,
         }
     }
 

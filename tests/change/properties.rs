@@ -47,6 +47,7 @@ proptest! {
             let entitled = match step {
                 Step::DeleteOwner { owner } => model.tree(*owner),
                 Step::Apply { owner, .. } | Step::Put { owner, .. } | Step::Delete { owner, .. } => vec![*owner],
+                Step::Quarantine { owner, .. } => vec![*owner],
                 Step::Move { .. } => Vec::new(),
             };
             for change in &planned.claims {

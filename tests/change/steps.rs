@@ -7,7 +7,7 @@ use tenured::ledger::actor::Actor;
 use tenured::ledger::alias_options::AliasOptions;
 use tenured::ledger::claim::Claim;
 use tenured::ledger::command::{
-    Apply, Change, Command, CreateZone, DeleteOwner, OnConflict, OwnerKeys, PutOwner, RecordName, Wish,
+    Apply, Change, Command, CreateZone, DeleteOwner, Going, OnConflict, OwnerKeys, PutOwner, RecordName, Wish,
 };
 use tenured::ledger::owner::{Labels, OwnerId};
 use tenured::ledger::plan::{Plan, plan};
@@ -39,6 +39,7 @@ pub(crate) enum Step {
     Apply { owner: u8, asked: Vec<Asked>, queue: bool },
     Put { owner: u8, asked: Asked, queue: bool },
     Delete { owner: u8, name: usize, rtype: Rtype },
+    Quarantine { owner: u8, name: usize, rtype: Rtype },
     DeleteOwner { owner: u8 },
     Move { owner: u8, parent: u8 },
 }
@@ -60,6 +61,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         3 => (0..4_u8, asked(), proptest::bool::ANY)
             .prop_map(|(owner, asked, queue)| Step::Put { owner, asked, queue }),
         2 => (0..4_u8, asked()).prop_map(|(owner, one)| Step::Delete { owner, name: one.name, rtype: one.rtype }),
+        1 => (0..4_u8, asked()).prop_map(|(owner, one)| Step::Quarantine { owner, name: one.name, rtype: one.rtype }),
         1 => (0..4_u8).prop_map(|owner| Step::DeleteOwner { owner }),
         1 => (0..4_u8, 0..4_u8).prop_map(|(owner, parent)| Step::Move { owner, parent }),
     ]
@@ -107,12 +109,17 @@ pub(crate) fn command(step: &Step) -> Command {
             let record = RecordName { zone: None, name: name(*at), rtype: *rtype, set_id: None };
             Command::Change(Change { atomic: false, ..Change::delete(owner_id(*owner), vec![record]) })
         }
+        Step::Quarantine { owner, name: at, rtype } => {
+            let record = RecordName { zone: None, name: name(*at), rtype: *rtype, set_id: None };
+            let change = Change::delete(owner_id(*owner), vec![record]);
+            Command::Change(Change { atomic: false, going: Going::Quarantined, ..change })
+        }
         Step::Move { owner, parent } => {
             let keys = OwnerKeys { parent: Some(owner_id(*parent)), ..OwnerKeys::default() };
             Command::PutOwner(PutOwner { owner: owner_id(*owner), keys })
         }
         Step::DeleteOwner { owner } => {
-            Command::DeleteOwner(DeleteOwner { owner: owner_id(*owner), cascade: true, epoch: None, uid: None })
+            Command::DeleteOwner(DeleteOwner { cascade: true, ..DeleteOwner::new(owner_id(*owner)) })
         }
     }
 }

@@ -106,7 +106,7 @@ impl Server {
     }
 
     pub(crate) async fn delete_owner(&self, owner: &str) -> Result<Report, Refusal> {
-        let delete = DeleteOwner { owner: id(owner), cascade: true, epoch: None, uid: None };
+        let delete = DeleteOwner { cascade: true, ..DeleteOwner::new(id(owner)) };
         self.run(Command::DeleteOwner(delete)).await
     }
 

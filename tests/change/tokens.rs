@@ -84,12 +84,8 @@ async fn a_token_writes_for_its_root_and_what_is_below_it() {
     let refused = server.run_as(actor(Role::Read), put("root", OwnerKeys::default())).await.expect_err("it reads");
     assert_eq!(refused.code(), Code::Forbidden);
     let delete = |owner: &str| {
-        Command::DeleteOwner(tenured::ledger::command::DeleteOwner {
-            owner: id(owner),
-            cascade: true,
-            epoch: None,
-            uid: None,
-        })
+        let delete = tenured::ledger::command::DeleteOwner::new(id(owner));
+        Command::DeleteOwner(tenured::ledger::command::DeleteOwner { cascade: true, ..delete })
     };
     assert_eq!(server.run_as(own.clone(), delete("foreign")).await.expect_err("foreign").code(), Code::Forbidden);
     let report = server.run_as(own, delete("root")).await.expect("its own");

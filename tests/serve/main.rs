@@ -3,12 +3,15 @@
 mod crash;
 #[path = "../support/dns.rs"]
 mod dns;
+mod holds;
 mod hostile;
 mod incidents;
 mod metrics;
 mod ownership;
+mod quarantine;
 mod samples;
 #[path = "../support/server.rs"]
 mod server;
 mod rate_limit;
 mod sockets;
+mod transfers;

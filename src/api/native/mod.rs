@@ -5,10 +5,12 @@ mod changes;
 mod explain;
 mod fields;
 mod health;
+mod holds;
 mod metrics;
 mod owners;
 mod records;
 mod tokens;
+mod transfers;
 mod write;
 mod zonefile;
 mod zones;
@@ -36,6 +38,8 @@ pub fn routes() -> Vec<Route> {
         explain::routes(),
         tokens::routes(),
         aliases::routes(),
+        transfers::routes(),
+        holds::routes(),
     ]
     .concat()
 }

@@ -14,7 +14,7 @@ use crate::api::documents::{List, OwnerDocument, SourceDocument};
 use crate::api::json::{self, BodyLimit, unique_map};
 use crate::api::problem::Refused;
 use crate::api::show;
-use crate::ledger::command::{Command, DeleteOwner, PutOwner};
+use crate::ledger::command::{Command, DeleteOwner, Fate, PutOwner};
 use crate::ledger::owner::{OwnerId, OwnerState};
 use crate::ledger::report::ItemOutcome;
 use crate::store::rows::OwnerFilter;
@@ -28,7 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
             .with(&["dryRun", "targetCheck", "wait", "refs"])
             .taking(BodyLimit::Small),
         Route::new(Method::DELETE, OWNER, Access::Write, delete)
-            .with(&["cascade", "uid", "epoch", "dryRun", "targetCheck", "wait", "refs"]),
+            .with(&["cascade", "quarantine", "records", "to", "uid", "epoch", "dryRun", "targetCheck", "wait", "refs"]),
     ]
 }
 
@@ -110,7 +110,27 @@ async fn delete(call: Call) -> Result<Response, Refused> {
         cascade: call.parameters.flag("cascade", false)?,
         epoch: call.parameters.number("epoch")?,
         uid: call.parameters.text("uid").map(str::to_owned),
+        records: fate(&call)?,
     };
     let report = call.submit(Command::DeleteOwner(command), owner.as_str(), "").await?;
     document(StatusCode::OK, &show::deleted(&report, call.dry_run()?))
+}
+
+/// What becomes of the records of an owner that goes: `records=release&to=<owner>`, else they go, too.
+fn fate(call: &Call) -> Result<Fate, Refused> {
+    if call.parameters.flag("quarantine", false)? {
+        return match (call.parameters.text("records"), call.parameters.text("to")) {
+            (None, None) => Ok(Fate::Quarantined),
+            _ => Err(Refused::bad_request("records are put into quarantine or given to another owner: choose one")),
+        };
+    }
+    match (call.parameters.text("records"), call.parameters.text("to")) {
+        (None | Some("delete"), None) => Ok(Fate::Deleted),
+        (Some("release"), Some(to)) => Ok(Fate::Released(owner_id("to", to)?)),
+        (Some("release"), None) => Err(Refused::bad_request("records=release needs to=<owner>: who has them then")),
+        (None | Some("delete"), Some(_)) => Err(Refused::bad_request("`to` goes with records=release")),
+        (Some(other), _) => {
+            Err(Refused::bad_request(format!("records is delete or release, not `{}`", other.escape_debug())))
+        }
+    }
 }

@@ -14,7 +14,7 @@ use crate::api::documents::SourceDocument;
 use crate::api::json::{self, BodyLimit, unique_map};
 use crate::api::problem::Refused;
 use crate::api::show;
-use crate::ledger::command::{Apply, Change, Command, RecordName};
+use crate::ledger::command::{Apply, Change, Command, Going, RecordName};
 use crate::ledger::owner::OwnerId;
 use crate::ledger::report::Report;
 use crate::ledger::wish;
@@ -23,7 +23,7 @@ pub(super) fn routes() -> Vec<Route> {
     const APPLY: &[&str] = &["prune", "atomic", "onConflict", "maxDeletes", "dryRun", "targetCheck", "wait", "refs"];
     const CHANGE: &[&str] = &["atomic", "onConflict", "dryRun", "targetCheck", "wait", "refs"];
     const PUT: &[&str] = &["setId", "zone", "onConflict", "dryRun", "targetCheck", "wait", "refs"];
-    const DELETE: &[&str] = &["setId", "zone", "dryRun", "targetCheck", "wait", "refs"];
+    const DELETE: &[&str] = &["setId", "zone", "quarantine", "dryRun", "targetCheck", "wait", "refs"];
     const RECORDS: &str = "/v1/owners/{owner}/records";
     const RECORD: &str = "/v1/owners/{owner}/records/{name}/{type}";
     vec![
@@ -202,6 +202,7 @@ async fn delete(call: Call) -> Result<Response, Refused> {
     let (shown_name, shown_type) = (name.to_string(), rtype.to_string());
     let mut command = Change::delete(owner.clone(), vec![RecordName { zone, name, rtype, set_id }]);
     command.atomic = true;
+    command.going = if call.parameters.flag("quarantine", false)? { Going::Quarantined } else { Going::Deleted };
     command.if_revision = if_match(&call.headers)?;
     finish(call, Command::Change(command), owner).await.map_err(|refused| refused.about(shown_name, shown_type))
 }
