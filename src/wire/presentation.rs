@@ -109,13 +109,15 @@ fn parse(rtype: Rtype, wire: &[u8]) -> Option<Parsed<'_>> {
     (parser.remaining() == 0 && plain).then_some(data)
 }
 
-/// Appends the fields of `text`, a space before each. `domain` panics on a parenthesis that stays open and on fields
-/// without white space between them in a row of strings, so it gets neither, nor comments, nor anything but visible ASCII:
-/// other octets are written in the form of RFC 1035. A field `@` becomes the origin: `domain` knows `@` only as an owner.
+/// Appends the fields of `text`, with a space before each that has anything before it. `domain` panics on a parenthesis
+/// that stays open in a row of strings, so it gets none, nor comments, nor anything but visible ASCII: other octets are
+/// written in the form of RFC 1035. A field `@` becomes the origin: `domain` knows `@` only as an owner.
 fn push_fields(line: &mut Vec<u8>, text: &str, at_sign: Option<&Name>) -> Result<(), String> {
     let octets = text.as_bytes();
     let mut open = 0_usize;
     let mut at = 0;
+    // Where the field before ended: one that begins there is part of it, as in `alpn="h2,h3"`.
+    let mut joined = None;
     while let Some(&octet) = octets.get(at) {
         match octet {
             b' ' | b'\t' | b'\r' | b'\n' => at += 1,
@@ -129,13 +131,17 @@ fn push_fields(line: &mut Vec<u8>, text: &str, at_sign: Option<&Name>) -> Result
                 at += 1;
             }
             _ => {
-                line.push(b' ');
+                if joined != Some(at) {
+                    line.push(b' ');
+                }
                 let end = field_end(octets, at).ok_or("a quoted text has no end")?;
+                let alone = joined != Some(at) && octets.get(end) != Some(&b'"');
                 match (&octets[at..end], at_sign) {
-                    (b"@", Some(origin)) => line.extend_from_slice(origin.to_string().as_bytes()),
+                    (b"@", Some(origin)) if alone => line.extend_from_slice(origin.to_string().as_bytes()),
                     (field, _) => push_field(line, field)?,
                 }
                 at = end;
+                joined = Some(end);
             }
         }
     }
@@ -243,6 +249,7 @@ mod tests {
     fn fields_need_no_white_space_between_them_and_parentheses_their_other_half() {
         for (rtype, text, wanted) in [
             (Rtype::TXT, "a\"b\"(c)\"d\"", Ok("\"a\" \"b\" \"c\" \"d\"")),
+            (Rtype::SVCB, "1 . alpn=\"h3,h2\" port=\"53\"", Ok("1 . alpn=h3,h2 port=53")),
             (Rtype::SOA, "ns. host. ( 1 ; serial\n 2 3\n4 5 ) ; end", Ok("ns. host. 1 2 3 4 5")),
             (Rtype::TXT, "\"(;\" \\( \\;", Ok("\"(;\" \"(\" \";\"")),
             (Rtype::TXT, "\"a\tb\nc\"", Ok("\"a\\009b\\010c\"")),
