@@ -126,6 +126,8 @@ pub enum Outcome {
         length: usize,
         /// Its code.
         rcode: Rcode,
+        /// Type of the question that it answers; none where the message had none that could be read.
+        rtype: Option<Rtype>,
     },
     /// No reply: there were too many like it (answers.md W3).
     Limited,
@@ -193,7 +195,7 @@ pub fn respond(
         query.recursion_desired = false;
         let mut writer = Writer::new(out, &query, PLAIN_UDP, None);
         writer.set_rcode(Rcode::NOTIMP);
-        return Outcome::Reply { length: writer.finish(), rcode: Rcode::NOTIMP };
+        return Outcome::Reply { length: writer.finish(), rcode: Rcode::NOTIMP, rtype: None };
     }
     let name = match &query.question {
         Some(question) => scratch.name.load(snapshot.key(), question.name).then_some(&scratch.name),
@@ -229,7 +231,8 @@ pub fn respond(
     {
         write_bad_key(&mut writer, tsig);
     }
-    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode }
+    let rtype = query.question.as_ref().map(|question| question.rtype);
+    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode, rtype }
 }
 
 /// Most octets of the reply. A client that has not shown where it is gets no large ones (answers.md A4).

@@ -25,6 +25,7 @@ use crate::alias::handle::AliasHandle;
 use crate::clock::Clock;
 use crate::control::Handle;
 use crate::ledger::code::Code;
+use crate::net::Counters;
 use crate::store::Reader;
 use crate::wire::name::Name;
 use crate::zone::walk::Trust;
@@ -57,6 +58,8 @@ pub struct ApiState {
     pub defaults: Defaults,
     /// What the health routes show.
     pub readiness: Readiness,
+    /// Counters of the DNS sockets.
+    pub counters: Arc<Counters>,
 }
 
 /// All routes of the API on one router, for [`serve`].

@@ -268,17 +268,6 @@ pub fn report(report: &Report, asker: Option<&OwnerId>, dry_run: bool) -> Report
 
 /// What came of a deletion.
 pub fn deleted(report: &Report, dry_run: bool) -> DeletedDocument {
-    let mut promotions: Vec<PromotedDocument> = report.promoted.iter().map(promoted).collect();
-    for item in &report.results {
-        if let (Some(zone), Some(owner)) = (&item.zone, &item.promoted) {
-            promotions.push(PromotedDocument {
-                zone: zone.to_string(),
-                name: item.name.clone(),
-                rtype: item.rtype.clone(),
-                owner: owner.as_str().to_owned(),
-            });
-        }
-    }
     DeletedDocument {
         revision: report.revision,
         dry_run,
@@ -286,7 +275,7 @@ pub fn deleted(report: &Report, dry_run: bool) -> DeletedDocument {
         owners_deleted: report.owners_deleted.len() as u64,
         owners: owner_ids(&report.owners_deleted),
         records: report.results.iter().map(|one| item(one, None)).collect(),
-        promoted: promotions,
+        promoted: report.promoted.iter().map(promoted).collect(),
         serials: report.serials.iter().map(|(zone, serial)| (zone.to_string(), *serial)).collect(),
         warnings: report.warnings.iter().map(warning).collect(),
     }

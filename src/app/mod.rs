@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use crate::telemetry::out;
 use crate::alias::actor::{self, Setup};
 use crate::alias::addresses::Internal;
 use crate::alias::handle::AliasHandle;
@@ -46,10 +47,12 @@ async fn run(config: Config) -> Result<(), String> {
     let clock = Clock::System;
     let key = HashKey::new(random()?, random()?);
     let database = config.store.path.clone();
-    let options = control::Options { database: database.clone(), clock: clock.clone(), key };
+    let rules = Arc::new(rules::rules(&config)?);
+    let trust = rules.trust.clone();
+    let options = control::Options { database: database.clone(), clock: clock.clone(), key, trust };
     let Started { handle, reader, alarms, task } = control::start(options).await.map_err(|error| error.to_string())?;
-    println!("tenured  {}", env!("CARGO_PKG_VERSION"));
-    println!("store    {} at revision {}", database.display(), handle.published().load().revision);
+    out!("tenured  {}", env!("CARGO_PKG_VERSION"));
+    out!("store    {} at revision {}", database.display(), handle.published().load().revision);
 
     let readiness = Readiness::new();
     for (number, alarm) in alarms.iter().enumerate() {
@@ -62,7 +65,6 @@ async fn run(config: Config) -> Result<(), String> {
     }
     readiness.reach(Stage::ZonesImported);
 
-    let rules = Arc::new(rules::rules(&config)?);
     let publications = Publications::new(&handle);
     let alias = start_alias(&config, &handle, &rules, &clock, &publications)?;
     let serving = Serving {
@@ -95,6 +97,7 @@ async fn run(config: Config) -> Result<(), String> {
         clock,
         defaults: Defaults { nameservers: config.dns.nameservers.clone() },
         readiness: readiness.clone(),
+        counters: serving.counters.clone(),
     };
     let (ended, mut end) = watch::channel(());
     let api = tokio::spawn(crate::api::serve(http, crate::api::router(state), async move {
@@ -177,18 +180,18 @@ fn start_alias(
 /// Says where it listens, what it serves, and what to try next.
 fn greet(config: &Config, handle: &Handle, dns: &[SocketAddr], http: SocketAddr) {
     let snapshot = handle.published().get();
-    println!("zones    {} with {} records", snapshot.zone_count(), snapshot.record_count());
+    out!("zones    {} with {} records", snapshot.zone_count(), snapshot.record_count());
     for address in dns {
-        println!("dns      {address} (udp and tcp)");
+        out!("dns      {address} (udp and tcp)");
     }
-    println!("http     http://{http}");
-    println!("token    {}", config.store.token_file().display());
+    out!("http     http://{http}");
+    out!("token    {}", config.store.token_file().display());
     let (host, port) = dns.first().map_or(("127.0.0.1".to_owned(), 53), |one| (one.ip().to_string(), one.port()));
     let apexes = snapshot.zones().map(|zone| zone.apex());
     // A forward zone is the better example.
     match apexes.min_by_key(|apex| (apex.to_string().ends_with(".arpa."), apex.label_count(), (*apex).clone())) {
-        Some(apex) => println!("try      dig @{host} -p {port} {} A", apex.to_string().trim_end_matches('.')),
-        None => println!("try      tenured zone create example.com"),
+        Some(apex) => out!("try      dig @{host} -p {port} {} A", apex.to_string().trim_end_matches('.')),
+        None => out!("try      tenured zone create example.com"),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tokio::task::JoinSet;
 
 use super::includes::{self, Includes};
+use crate::telemetry::out;
 use crate::control::{Handle, Request};
 use crate::ledger::actor::{Actor, Door};
 use crate::ledger::command::{Command, ImportZone, OnConflict};
@@ -47,7 +48,7 @@ pub(super) async fn import(handle: &Handle, folder: &Path) -> Result<(), String>
             Became::Imported { zone, records, warnings } => {
                 imported += 1;
                 if !many {
-                    println!("imported {zone} from {file}: {records} records");
+                    out!("imported {zone} from {file}: {records} records");
                 }
                 for warning in warnings {
                     tracing::warn!("{warning}");
@@ -56,16 +57,16 @@ pub(super) async fn import(handle: &Handle, folder: &Path) -> Result<(), String>
             Became::AlreadyThere => there += 1,
             Became::LeftOut(errors) => {
                 left_out += 1;
-                println!("left out {file}:");
+                out!("left out {file}:");
                 for error in errors {
-                    println!("         {error}");
+                    out!("         {error}");
                 }
             }
         }
     }
     if many || there > 0 || left_out > 0 {
         let folder = folder.display();
-        println!("imports  {imported} from {folder}, {there} in the store already, {left_out} left out");
+        out!("imports  {imported} from {folder}, {there} in the store already, {left_out} left out");
     }
     Ok(())
 }

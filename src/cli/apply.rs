@@ -12,6 +12,7 @@ use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::Format;
 use super::report;
+use crate::telemetry::note;
 use crate::api::documents::ReportDocument;
 use crate::app::includes::read_file;
 
@@ -72,7 +73,7 @@ pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result
         let path = path(&["v1", "owners", &owner, "records"]);
         let (status, report): (_, ReportDocument) =
             client.write(Method::PUT, &path, &query, Body::Json(Value::Object(body))).await?;
-        eprintln!("owner {owner}");
+        note!("owner {owner}");
         match report::print(status, &report, format) {
             Ok(()) => {}
             Err(Failure::Partly) => partly = true,

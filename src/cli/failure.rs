@@ -1,6 +1,7 @@
 //! Why a command did not do what it was asked for: the exit code, what went wrong, and what to do then.
 
 use super::output::clean;
+use crate::telemetry::note;
 use crate::api::documents::{HolderDocument, ProblemDocument};
 
 /// A command that failed.
@@ -58,12 +59,12 @@ impl Failure {
     pub(super) fn print(&self) {
         match self {
             Failure::ReaderGone | Failure::Partly | Failure::Faulty => {}
-            Failure::Usage(what) => eprintln!("error: {what}"),
-            Failure::NoToken(what) | Failure::Unavailable(what) => eprintln!("error: {what}"),
+            Failure::Usage(what) => note!("error: {what}"),
+            Failure::NoToken(what) | Failure::Unavailable(what) => note!("error: {what}"),
             Failure::Failed { what, advice } => {
-                eprintln!("error: {what}");
+                note!("error: {what}");
                 if let Some(advice) = advice {
-                    eprintln!("  {advice}");
+                    note!("  {advice}");
                 }
             }
             Failure::Problem(problem) => eprint!("{}", clean(&problem_text(problem))),

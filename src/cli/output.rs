@@ -1,5 +1,6 @@
 //! Output forms: tables that fit the terminal, JSON as the API gives it, or names alone.
 
+use crate::telemetry::note;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
@@ -56,7 +57,7 @@ pub(super) fn print_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<()
 /// Writes rows under headings. Without rows nothing goes to stdout, and stderr says `nothing`.
 pub(super) fn print_table(headings: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> Result<(), Failure> {
     if rows.is_empty() {
-        eprintln!("{nothing}");
+        note!("{nothing}");
         return Ok(());
     }
     print(&table(headings, rows, None))

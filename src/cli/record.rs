@@ -8,6 +8,7 @@ use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
 use super::report;
+use crate::telemetry::note;
 use crate::api::documents::{List, RecordDocument, ReportDocument, TokenDocument, ZoneDocument};
 
 #[derive(Debug, Subcommand)]
@@ -161,7 +162,7 @@ async fn set(flags: SetFlags, client: &Client, format: Format) -> Result<(), Fai
     let path = path(&["v1", "owners", &owner, "records", &flags.name, &flags.rtype]);
     let (status, report): (_, ReportDocument) =
         client.write(Method::PUT, &path, &query, Body::Json(Value::Object(body))).await?;
-    eprintln!("owner {owner}");
+    note!("owner {owner}");
     report::print(status, &report, format)
 }
 
@@ -170,6 +171,6 @@ async fn delete(flags: DeleteFlags, client: &Client, format: Format) -> Result<(
     let query: &[(&str, &str)] = if flags.dry_run { &[("dryRun", "true")] } else { &[] };
     let path = path(&["v1", "owners", &owner, "records", &flags.name, &flags.rtype]);
     let (status, report): (_, ReportDocument) = client.write(Method::DELETE, &path, query, Body::Nothing).await?;
-    eprintln!("owner {owner}");
+    note!("owner {owner}");
     report::print(status, &report, format)
 }

@@ -4,6 +4,7 @@ use reqwest::StatusCode;
 
 use super::failure::{Failure, advice, holder_text};
 use super::output::{self, Format};
+use crate::telemetry::note;
 use crate::api::documents::{DeletedDocument, ItemDocument, ReportDocument, SummaryDocument};
 
 /// Most refused items that are explained one by one.
@@ -27,12 +28,12 @@ pub(super) fn print(status: StatusCode, report: &ReportDocument, format: Format)
         eprint!("{}", output::clean(&refused_text(item)));
     }
     if refused.len() > MAX_EXPLAINED {
-        eprintln!("… and {} more: -o json shows all", refused.len() - MAX_EXPLAINED);
+        note!("… and {} more: -o json shows all", refused.len() - MAX_EXPLAINED);
     }
     for warning in &report.warnings {
-        eprintln!("warning: {} {}: {}", warning.name, warning.rtype, warning.detail);
+        note!("warning: {} {}: {}", warning.name, warning.rtype, warning.detail);
     }
-    eprintln!("{}", sentence(report));
+    note!("{}", sentence(report));
     if status == StatusCode::MULTI_STATUS { Err(Failure::Partly) } else { Ok(()) }
 }
 
@@ -124,7 +125,7 @@ pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Forma
         more => format!("{more} owners and "),
     };
     let records = if records == 1 { "1 record set".to_owned() } else { format!("{records} record sets") };
-    eprintln!("{dry}{what}: {owners}{records} deleted (revision {})", deleted.revision);
+    note!("{dry}{what}: {owners}{records} deleted (revision {})", deleted.revision);
     Ok(())
 }
 

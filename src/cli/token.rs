@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
+use crate::telemetry::note;
 use crate::api::documents::{DeletedDocument, List, TokenDocument};
 
 #[derive(Debug, Subcommand)]
@@ -57,7 +58,7 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
                 Format::Json => output::print_json(&deleted)?,
                 Format::Table | Format::Name => {}
             }
-            eprintln!("token {id} deleted");
+            note!("token {id} deleted");
             Ok(())
         }
     }
@@ -84,7 +85,7 @@ async fn create(flags: CreateFlags, client: &Client, format: Format) -> Result<(
         Format::Json => output::print_json(&token)?,
         Format::Name | Format::Table => output::print(&format!("{text}\n"))?,
     }
-    eprintln!("token {} for {} made; its text is shown this once", token.id, rights(&token));
+    note!("token {} for {} made; its text is shown this once", token.id, rights(&token));
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
 use super::report;
+use crate::telemetry::note;
 use crate::app::includes::{Includes, MAX_FILE, read_file};
 use crate::api::documents::{DeletedDocument, List, ReportDocument, ZoneDocument};
 use crate::wire::name::Name;
@@ -195,7 +196,7 @@ async fn create(flags: CreateFlags, client: &Client, format: Format) -> Result<(
     let (_, zone): (_, ZoneDocument) = client.write(Method::PUT, &path, &[], body).await?;
     show(&zone, format)?;
     let outcome = zone.outcome.unwrap_or_default();
-    eprintln!("zone {} {outcome}; next: tenured record set www.{} A 192.0.2.1", zone.name, zone.name);
+    note!("zone {} {outcome}; next: tenured record set www.{} A 192.0.2.1", zone.name, zone.name);
     Ok(())
 }
 
@@ -228,7 +229,7 @@ async fn import(flags: ImportFlags, client: &Client, format: Format) -> Result<(
     let path = path(&["v1", "zones", &name, "zonefile"]);
     let (status, report): (_, ReportDocument) =
         client.write(Method::PUT, &path, &query, Body::ZoneFile(text)).await?;
-    eprintln!("zone {name} from {}", flags.file.display());
+    note!("zone {name} from {}", flags.file.display());
     report::print(status, &report, format)
 }
 
@@ -252,16 +253,16 @@ fn read(path: &Path, origin: Option<&str>) -> Result<ZoneFile, Failure> {
     match file::read(&text, &shown, origin.as_ref(), &mut below) {
         Ok(zone) => {
             for warning in &zone.warnings {
-                eprintln!("warning: {warning}");
+                note!("warning: {warning}");
             }
             Ok(zone)
         }
         Err(findings) => {
             for finding in &findings {
-                eprintln!("error: {finding}");
+                note!("error: {finding}");
             }
             let more = if findings.len() >= file::MAX_ERRORS { " at least" } else { "" };
-            eprintln!("{shown} is faulty:{more} {} errors, and nothing of it is used", findings.len());
+            note!("{shown} is faulty:{more} {} errors, and nothing of it is used", findings.len());
             Err(Failure::Faulty)
         }
     }

@@ -13,8 +13,9 @@ use crate::ledger::scope::{Ledger, NameKey};
 use crate::ledger::wish::sort_records;
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
-use crate::wire::name::Name;
+use crate::wire::name::{HashKey, Name};
 use crate::zone::alias::{AliasRecord, AliasRef, Moment};
+use crate::zone::bulk::Bulk;
 use crate::zone::content::Zone;
 use crate::zone::node::{Node, RRset};
 use crate::zone::serial;
@@ -91,12 +92,20 @@ pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, now: Moment) -> Result
             check::name(name, rrsets, *name == draft.row.name)?;
         }
     }
+    let key = snapshot.key();
+    let mut fresh = match plan.fresh.first().map(|claim| claim.zone) {
+        Some(number) => built(plan, number, key)?.map(|zone| (number, zone)),
+        None => None,
+    };
     let mut created: BTreeSet<ZoneNumber> = BTreeSet::new();
     for change in &plan.zones {
         match change {
             ZoneChange::Created(row) => {
                 created.insert(row.number);
-                let zone = Zone::new(row.name.clone(), snapshot.key(), row.owner_number.0);
+                let zone = match fresh.take_if(|(number, _)| *number == row.number) {
+                    Some((_, zone)) => zone,
+                    None => Zone::new(row.name.clone(), key, row.owner_number.0),
+                };
                 snapshot.put_zone(Arc::new(zone));
             }
             ZoneChange::Updated(row) => with_zone(snapshot, &row.name, |zone| zone.set_owner(row.owner_number.0)),
@@ -134,6 +143,34 @@ pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, now: Moment) -> Result
     Ok(served)
 }
 
+/// The new zone that a plan's fresh claims are in, with them and without its apex.
+///
+/// It is built by a thread of its own for the sake of memory: what the allocator gives that thread it keeps apart from
+/// the plan, which is freed at once and would otherwise leave its pages full of holes between the nodes that stay.
+fn built(plan: &Plan, number: ZoneNumber, key: HashKey) -> Result<Option<Zone>, Problem> {
+    let Some(row) = plan.ledger.zones.get(&number) else { return Ok(None) };
+    let build = || {
+        let mut bulk = Bulk::new(Zone::new(row.name.clone(), key, row.owner_number.0));
+        for at_name in plan.fresh.chunk_by(|left, right| left.name == right.name) {
+            let Some(first) = at_name.first() else { continue };
+            let rrsets = rrsets(at_name, row.serial, |owner| chain_of(&plan.ledger, owner));
+            check::name(&first.name, &rrsets, false)?;
+            bulk.put_owned(&first.name, &rrsets);
+        }
+        Ok(bulk.finish())
+    };
+    let join = |thread: std::thread::ScopedJoinHandle<'_, _>| match thread.join() {
+        Ok(zone) => zone,
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    std::thread::scope(|scope| match std::thread::Builder::new().spawn_scoped(scope, build) {
+        Ok(thread) => join(thread),
+        // Without a thread it takes more memory, and that is all.
+        Err(_) => build(),
+    })
+    .map(Some)
+}
+
 /// Zone by zone, the names that may change with their RRsets, in the ledger as it is after the plan.
 fn draft(plan: &Plan) -> BTreeMap<ZoneNumber, Draft<'_>> {
     let ledger = &plan.ledger;
@@ -154,11 +191,6 @@ fn draft(plan: &Plan) -> BTreeMap<ZoneNumber, Draft<'_>> {
     for NameKey { zone, name } in &plan.names {
         let key = NameKey { zone: *zone, name: name.clone() };
         add(*zone, name, ledger.claims.get(&key).map_or(&[][..], Vec::as_slice));
-    }
-    for at_name in plan.fresh.chunk_by(|left, right| left.name == right.name) {
-        if let Some(first) = at_name.first() {
-            add(first.zone, &first.name, at_name);
-        }
     }
     for zone in plan.serials.keys() {
         if let Some(row) = ledger.zones.get(zone) {

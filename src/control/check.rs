@@ -4,7 +4,20 @@ use crate::ledger::code::Code;
 use crate::ledger::report::Problem;
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
-use crate::zone::node::{MAX_RECORDS, MAX_RRSET_OCTETS, MAX_TYPES, RRset};
+use crate::zone::node::{MAX_RECORDS, MAX_RRSET_OCTETS, MAX_TYPES, RRset, RRsetRef};
+
+/// Whether a name below an apex with these RRsets, each of another type, passes [`name`].
+pub fn is_plain(rrsets: &[RRsetRef<'_>]) -> bool {
+    let fits = |rrset: &RRsetRef<'_>| match rrset.rtype {
+        Rtype::SOA => false,
+        Rtype::CNAME if rrsets.len() > 1 => false,
+        other => {
+            let most = if other.is_singleton() { 1 } else { MAX_RECORDS };
+            (1..=most).contains(&usize::from(rrset.count)) && rrset.octets() <= MAX_RRSET_OCTETS
+        }
+    };
+    rrsets.len() <= MAX_TYPES && rrsets.iter().all(fits)
+}
 
 /// Whether a name may be served with these RRsets.
 pub fn name(name: &Name, rrsets: &[RRset], is_apex: bool) -> Result<(), Problem> {

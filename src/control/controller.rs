@@ -1,15 +1,19 @@
 //! The controller: the one task that owns the Writer and publishes. It puts many commands into one transaction,
 //! commits, publishes once, and then answers each caller.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::assemble;
+use super::loops::{self, Closing};
 use super::handle::Request;
+use super::measures::{Measures, observe};
 use crate::clock::Clock;
 use crate::ledger::code::Code;
+use crate::ledger::command::Command;
 use crate::ledger::plan::plan;
 use crate::ledger::report::{Refusal, Report};
 use crate::ledger::scope::Scope;
@@ -19,6 +23,7 @@ use crate::wire::name::Name;
 use crate::zone::alias::{AliasEntry, TargetKey};
 use crate::zone::published::SnapshotWriter;
 use crate::zone::snapshot::Snapshot;
+use crate::zone::walk::Trust;
 
 /// Commands that wait, at most (reliability.md section 4).
 pub(super) const INBOX: usize = 10_000;
@@ -26,6 +31,8 @@ pub(super) const INBOX: usize = 10_000;
 pub(super) const ALIAS_INBOX: usize = 256;
 /// Most commands of one commit.
 const MAX_BATCH: usize = 1_000;
+/// Records of one command that are refused for ALIAS loops before the command is.
+const MAX_LOOPS: usize = 100;
 /// Work of one commit before it takes no more commands.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 
@@ -55,11 +62,14 @@ pub(super) struct Controller {
     pub(super) inbox: mpsc::Receiver<Job>,
     pub(super) alias: mpsc::Receiver<AliasUpdate>,
     pub(super) revision: watch::Sender<u64>,
+    /// Hosted zones that every ALIAS may enter.
+    pub(super) trust: Trust,
     /// Told when the server ends.
     pub(super) stop: Arc<Notify>,
     /// The Snapshot before the one that is published: kept until the next, so that a large zone that goes is freed
     /// here and not by a thread that answers queries.
     pub(super) retired: Option<Arc<Snapshot>>,
+    pub(super) measures: Measures,
 }
 
 /// What a command came to inside its transaction.
@@ -103,8 +113,10 @@ impl Controller {
     }
 
     fn publish(&mut self, next: Snapshot) {
+        let started = Instant::now();
         self.retired = Some(self.snapshots.published().get());
         self.snapshots.publish(next);
+        observe(&self.measures.publish, started);
     }
 
     /// One transaction: the first command and those that wait behind it.
@@ -145,7 +157,7 @@ impl Controller {
         }
         if !wrote {
             self.writer.rollback().await;
-        } else if let Err(error) = self.writer.commit().await {
+        } else if let Err(error) = self.commit().await {
             self.fail(answers, &error).await;
             return;
         } else {
@@ -158,6 +170,13 @@ impl Controller {
         }
     }
 
+    async fn commit(&mut self) -> Result<(), StoreError> {
+        let started = Instant::now();
+        let committed = self.writer.commit().await;
+        observe(&self.measures.commit, started);
+        committed
+    }
+
     /// Nothing of the batch is in effect; whoever was told otherwise within it is told so.
     async fn fail(&mut self, answers: Vec<(oneshot::Sender<Answer>, Answer)>, error: &StoreError) {
         tracing::error!(%error, commands = answers.len(), "a commit failed");
@@ -167,33 +186,73 @@ impl Controller {
         }
     }
 
+    /// Does a command; its records that would close an ALIAS loop are refused one by one.
     async fn command(&mut self, working: &mut Snapshot, request: &Request) -> Result<Done, StoreError> {
+        let mut command = Cow::Borrowed(&request.command);
+        for _ in 0..MAX_LOOPS {
+            match self.attempt(working, request, &command).await? {
+                Attempt::Done(done) => return Ok(done),
+                Attempt::Closes(closing) => {
+                    if !loops::refuse(command.to_mut(), &closing) {
+                        return Ok(Done { answer: Err(closing.into_problem().into()), wrote: false });
+                    }
+                }
+            }
+        }
+        let detail = format!("over {MAX_LOOPS} records would close ALIAS loops: nothing was written");
+        Ok(Done { answer: Err(Refusal::new(Code::AliasLoop, detail)), wrote: false })
+    }
+
+    async fn attempt(
+        &mut self,
+        working: &mut Snapshot,
+        request: &Request,
+        command: &Command,
+    ) -> Result<Attempt, StoreError> {
         let now = self.clock.now();
-        let scope = Scope::of(&request.command, &request.actor, &|name: &Name| {
+        let scope = Scope::of(command, &request.actor, &|name: &Name| {
             working.zone_of(name).map(|zone| zone.apex().clone())
         });
         let mut ledger = self.writer.ledger(&scope).await?;
         ledger.zone_count = working.zone_count() as u64;
         let before = ledger.revision;
-        let mut plan = match plan(ledger, &request.command, &request.actor, now) {
+        let mut plan = match plan(ledger, command, &request.actor, now) {
             Ok(plan) => plan,
-            Err(refusal) => return Ok(Done { answer: Err(refusal), wrote: false }),
+            Err(refusal) => return Ok(Attempt::refused(refusal)),
         };
-        if request.dry_run {
-            let answer = assemble::assemble(&mut working.clone(), &mut plan, now)
-                .map(|_| Report { revision: before, ..plan.report });
-            return Ok(Done { answer: answer.map_err(Refusal::from), wrote: false });
+        if !request.dry_run && plan.is_empty() {
+            return Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: false }));
         }
-        if plan.is_empty() {
-            return Ok(Done { answer: Ok(plan.report), wrote: false });
-        }
-        let served = match assemble::assemble(working, &mut plan, now) {
+        let mut next = working.clone();
+        let served = match assemble::assemble(&mut next, &mut plan, now) {
             Ok(served) => served,
-            Err(problem) => return Ok(Done { answer: Err(problem.into()), wrote: false }),
+            Err(problem) => return Ok(Attempt::refused(problem.into())),
         };
+        if let Some(closing) = loops::first(&next, &plan, &self.trust) {
+            return Ok(Attempt::Closes(closing));
+        }
+        if request.dry_run {
+            let answer = Ok(Report { revision: before, ..plan.report });
+            return Ok(Attempt::Done(Done { answer, wrote: false }));
+        }
         let origin = Origin { actor: &request.actor, request_id: &request.request_id, now };
         self.writer.write(&plan, &served, origin).await?;
-        Ok(Done { answer: Ok(plan.report), wrote: true })
+        *working = next;
+        Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: true }))
+    }
+}
+
+/// What one try at a command came to.
+enum Attempt {
+    /// It is done, or refused.
+    Done(Done),
+    /// It would close an ALIAS loop; nothing was written.
+    Closes(Closing),
+}
+
+impl Attempt {
+    fn refused(refusal: Refusal) -> Attempt {
+        Attempt::Done(Done { answer: Err(refusal), wrote: false })
     }
 }
 

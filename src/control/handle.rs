@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::controller::{AliasUpdate, Job};
+use super::measures::Measures;
 use crate::ledger::actor::Actor;
 use crate::ledger::code::Code;
 use crate::ledger::command::Command;
@@ -33,6 +34,7 @@ pub struct Handle {
     pub(super) inbox: mpsc::Sender<Job>,
     pub(super) alias: mpsc::Sender<AliasUpdate>,
     pub(super) stop: Arc<Notify>,
+    pub(super) measures: Measures,
 }
 
 impl Handle {
@@ -62,6 +64,11 @@ impl Handle {
     /// Wakes whenever a commit was published, with its revision.
     pub fn revisions(&self) -> watch::Receiver<u64> {
         self.revision.clone()
+    }
+
+    /// How long commits and publications took.
+    pub fn measures(&self) -> &Measures {
+        &self.measures
     }
 
     /// Tells the controller to end once what was asked before is answered; later commands are refused.

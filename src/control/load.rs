@@ -4,26 +4,31 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{assemble, check};
-use crate::ledger::claim::Claim;
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerNumber};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
 use crate::ledger::zones::own_records;
-use crate::store::load::{Alarms, Frame, Subject};
+use crate::store::load::{Alarms, Frame, Reading, Stored, Subject};
 use crate::store::{StoreError, Writer, load as reading};
 use crate::wire::codes::Rtype;
-use crate::wire::name::HashKey;
+use crate::wire::name::{HashKey, Name};
+use crate::zone::bulk::Bulk;
 use crate::zone::content::Zone;
-use crate::zone::node::RRset;
+use crate::zone::node::{RRset, RRsetRef};
 use crate::zone::serial;
 use crate::zone::snapshot::Snapshot;
 
 /// Reads the store into a Snapshot.
-pub(super) async fn load(writer: &mut Writer, key: HashKey, alarms: &mut Alarms) -> Result<Snapshot, StoreError> {
+pub async fn load(
+    writer: &mut Writer,
+    key: HashKey,
+    how: Reading,
+    alarms: &mut Alarms,
+) -> Result<Snapshot, StoreError> {
     let frame = reading::frame(writer, alarms).await?;
     let mut building = Building::new(&frame, key);
     let mut unfit = Vec::new();
-    reading::names(writer, &frame, alarms, |claims| unfit.extend(building.put(claims))).await?;
+    reading::names(writer, &frame, how, alarms, |stored| unfit.extend(building.put(stored))).await?;
     for sentence in unfit {
         alarms.add(Subject::Claim, || sentence);
     }
@@ -37,42 +42,60 @@ pub(super) async fn load(writer: &mut Writer, key: HashKey, alarms: &mut Alarms)
 
 struct Building<'a> {
     owners: &'a BTreeMap<OwnerNumber, Owner>,
-    zones: BTreeMap<ZoneNumber, (&'a ZoneRow, Zone)>,
+    zones: BTreeMap<ZoneNumber, (&'a ZoneRow, Bulk)>,
 }
 
 impl<'a> Building<'a> {
     fn new(frame: &'a Frame, key: HashKey) -> Building<'a> {
-        let zones = frame
-            .zones
-            .iter()
-            .map(|row| (row.number, (row, Zone::new(row.name.clone(), key, row.owner_number.0))))
-            .collect();
+        let zone = |row: &ZoneRow| Bulk::new(Zone::new(row.name.clone(), key, row.owner_number.0));
+        let zones = frame.zones.iter().map(|row| (row.number, (row, zone(row)))).collect();
         Building { owners: &frame.owners, zones }
     }
 
     /// Puts the held claims of a name in; gives back a sentence if they cannot be served.
-    fn put(&mut self, claims: Vec<Claim>) -> Option<String> {
-        let first = claims.first()?;
-        let (row, zone) = self.zones.get_mut(&first.zone)?;
-        let owners = self.owners;
-        let rrsets = assemble::rrsets(&claims, row.serial, |owner| chain_of(owners, owner));
-        // An apex without SOA or NS gets them at the end.
-        let is_apex = first.name == row.name;
-        match check::name(&first.name, &rrsets, false) {
-            Err(problem) if !is_apex => Some(format!("a name of the store is not served: {}", problem.detail)),
-            Ok(()) | Err(_) => {
-                zone.set(&first.name, &rrsets);
-                None
+    fn put(&mut self, stored: Stored<'_>) -> Option<String> {
+        match stored {
+            Stored::Plain { zone, name, rrsets } => {
+                let (row, bulk) = self.zones.get_mut(&zone)?;
+                if name != row.name && check::is_plain(rrsets) {
+                    bulk.put(&name, rrsets);
+                    return None;
+                }
+                put_checked(row, bulk, name, rrsets.iter().copied().map(RRsetRef::to_owned).collect())
+            }
+            Stored::Claims(claims) => {
+                let first = claims.first()?;
+                let (row, bulk) = self.zones.get_mut(&first.zone)?;
+                let owners = self.owners;
+                let rrsets = assemble::rrsets(&claims, row.serial, |owner| chain_of(owners, owner));
+                put_checked(row, bulk, first.name.clone(), rrsets)
             }
         }
     }
 
     fn finish(self, alarms: &mut Alarms) -> Vec<Zone> {
-        let complete = |(row, mut zone): (&ZoneRow, Zone)| {
+        let complete = |(row, bulk): (&ZoneRow, Bulk)| {
+            let mut zone = bulk.finish();
             complete_apex(row, &mut zone, alarms);
             zone
         };
         self.zones.into_values().map(complete).collect()
+    }
+}
+
+fn put_checked(row: &ZoneRow, bulk: &mut Bulk, name: Name, rrsets: Vec<RRset>) -> Option<String> {
+    // An apex without SOA or NS gets them at the end.
+    let is_apex = name == row.name;
+    match check::name(&name, &rrsets, false) {
+        Err(problem) if !is_apex => Some(format!("a name of the store is not served: {}", problem.detail)),
+        Ok(()) | Err(_) if is_apex => {
+            bulk.put_late(name, rrsets);
+            None
+        }
+        Ok(()) | Err(_) => {
+            bulk.put_owned(&name, &rrsets);
+            None
+        }
     }
 }
 

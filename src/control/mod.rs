@@ -4,7 +4,9 @@ pub mod assemble;
 pub mod check;
 mod controller;
 pub mod handle;
-mod load;
+pub mod load;
+mod loops;
+mod measures;
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
@@ -15,17 +17,19 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, watch};
 
 pub use handle::{Handle, Request};
+pub use measures::Measures;
 
 use crate::clock::Clock;
 use crate::ledger::actor::{Actor, Role, TokenLimits};
 use crate::ledger::command::{Command, NewToken};
 use crate::ledger::plan::plan;
 use crate::ledger::scope::Scope;
-use crate::store::load::Alarms;
+use crate::store::load::{Alarms, Reading};
 use crate::store::writer::Origin;
 use crate::store::{Reader, StoreError, Writer, open, token};
 use crate::wire::name::HashKey;
 use crate::zone::published::SnapshotWriter;
+use crate::zone::walk::Trust;
 
 /// What the controller starts with.
 #[derive(Clone, Debug)]
@@ -37,6 +41,8 @@ pub struct Options {
     pub clock: Clock,
     /// Key of the published Snapshot's hashes.
     pub key: HashKey,
+    /// Hosted zones that every ALIAS may enter: a loop through them is refused.
+    pub trust: Trust,
 }
 
 /// The running controller.
@@ -55,19 +61,27 @@ pub struct Started {
 /// Opens the store, loads and publishes what it holds, and starts the controller on a thread of its own, driven by the
 /// current runtime.
 pub async fn start(options: Options) -> Result<Started, StoreError> {
-    let Options { database, clock, key } = options;
+    let Options { database, clock, key, trust } = options;
     let mut writer = Writer::open(&database).await?;
     let mut alarms = Alarms::default();
     if writer.revision() == 0 {
         make_first_token(&mut writer, &database, &clock).await?;
     }
-    let snapshot = load::load(&mut writer, key, &mut alarms).await?;
+    let snapshot = load::load(&mut writer, key, Reading::Paged, &mut alarms).await?;
     let (revisions, revision) = watch::channel(snapshot.revision);
     let snapshots = SnapshotWriter::new(snapshot);
     let (inbox, jobs) = mpsc::channel(controller::INBOX);
     let (alias, updates) = mpsc::channel(controller::ALIAS_INBOX);
     let stop = Arc::new(Notify::new());
-    let handle = Handle { published: snapshots.published(), revision, inbox, alias, stop: stop.clone() };
+    let measures = Measures::new();
+    let handle = Handle {
+        published: snapshots.published(),
+        revision,
+        inbox,
+        alias,
+        stop: stop.clone(),
+        measures: measures.clone(),
+    };
     let controller = controller::Controller {
         writer,
         snapshots,
@@ -75,8 +89,10 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         inbox: jobs,
         alias: updates,
         revision: revisions,
+        trust,
         stop,
         retired: None,
+        measures,
     };
     let runtime = tokio::runtime::Handle::current();
     // Planning and assembling a large zone takes a while, which must not hold up a thread of the runtime.

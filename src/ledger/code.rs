@@ -78,6 +78,10 @@ codes! {
     AliasMultipleTargets = "alias_multiple_targets" 422,
     /// An ALIAS to itself.
     AliasSelf = "alias_self" 422,
+    /// An ALIAS whose walk through hosted zones comes back to a name that it had.
+    AliasLoop = "alias_loop" 422,
+    /// An ALIAS whose walk through hosted zones has over 16 steps.
+    AliasChainTooLong = "alias_chain_too_long" 422,
     /// An option of an ALIAS that is unknown or out of its bounds.
     AliasOptionInvalid = "alias_option_invalid" 422,
     /// An option of an ALIAS that this version does not act upon.

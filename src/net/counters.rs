@@ -1,13 +1,79 @@
-//! Counters of the data plane: one block per thread, relaxed, summed when somebody asks.
+//! Counters of the data plane: a block per thread, relaxed, on cache lines of its own, summed when somebody asks.
+//!
+//! A block that one thread alone writes needs no locked instruction: a load, an addition and a store, which cost what a
+//! plain integer costs, and a reader sees each number whole. [`Own`] is that writer, and cannot be cloned. The tasks of
+//! TCP move between threads, so theirs is [`Shared`] and adds atomically.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::answer::Transport;
-use crate::wire::codes::Rcode;
+use crate::wire::codes::{Rcode, Rtype};
 
 /// Response codes counted one by one; higher ones share the last place.
 const CODES: usize = 24;
+/// Types of questions counted one by one, by the words of the label; all others share the place behind them.
+const TYPES: [(Rtype, &str); 14] = [
+    (Rtype::A, "A"),
+    (Rtype::AAAA, "AAAA"),
+    (Rtype::NS, "NS"),
+    (Rtype::SOA, "SOA"),
+    (Rtype::MX, "MX"),
+    (Rtype::TXT, "TXT"),
+    (Rtype::CNAME, "CNAME"),
+    (Rtype::PTR, "PTR"),
+    (Rtype::SRV, "SRV"),
+    (Rtype::HTTPS, "HTTPS"),
+    (Rtype::SVCB, "SVCB"),
+    (Rtype::CAA, "CAA"),
+    (Rtype::DS, "DS"),
+    (Rtype::ANY, "ANY"),
+];
+const OTHER: &str = "other";
+/// Places of types by their number, up to the highest that has one of its own.
+const PLACES: [u8; Rtype::CAA.0 as usize + 1] = {
+    let mut places = [TYPES.len() as u8; Rtype::CAA.0 as usize + 1];
+    let mut place = 0;
+    while place < TYPES.len() {
+        places[TYPES[place].0.0 as usize] = place as u8;
+        place += 1;
+    }
+    places
+};
+
+/// The place of a question's type; a message without a question is of another type too.
+#[inline]
+fn place(rtype: Option<Rtype>) -> usize {
+    let number = rtype.map_or(0, |rtype| usize::from(rtype.0));
+    usize::from(PLACES.get(number).copied().unwrap_or(TYPES.len() as u8))
+}
+
+/// Which kind of address a client has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AddressFamily {
+    Ipv4,
+    Ipv6,
+}
+
+impl AddressFamily {
+    const ALL: [AddressFamily; 2] = [AddressFamily::Ipv4, AddressFamily::Ipv6];
+
+    /// Of an address; one of IPv4 within IPv6 is of IPv4.
+    pub(super) fn of(address: IpAddr) -> AddressFamily {
+        match address.to_canonical() {
+            IpAddr::V4(_) => AddressFamily::Ipv4,
+            IpAddr::V6(_) => AddressFamily::Ipv6,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            AddressFamily::Ipv4 => "ipv4",
+            AddressFamily::Ipv6 => "ipv6",
+        }
+    }
+}
 
 /// Why a message got no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,33 +86,91 @@ pub(super) enum Unanswered {
     Limited,
 }
 
-/// The counters of one thread, or of the tasks of one transport; on cache lines of its own.
-#[derive(Debug, Default)]
+impl Unanswered {
+    const ALL: [Unanswered; 3] = [Unanswered::NotAQuery, Unanswered::NotSent, Unanswered::Limited];
+
+    fn text(self) -> &'static str {
+        match self {
+            Unanswered::NotAQuery => "not_a_query",
+            Unanswered::NotSent => "not_sent",
+            Unanswered::Limited => "limited",
+        }
+    }
+}
+
+/// The numbers of one transport and one writer.
+#[derive(Debug)]
 #[repr(align(128))]
-pub(super) struct Block {
-    responses: [[AtomicU64; CODES]; 2],
-    not_a_query: AtomicU64,
-    not_sent: AtomicU64,
-    limited: AtomicU64,
+struct Block {
+    transport: Transport,
+    requests: [[AtomicU64; TYPES.len() + 1]; AddressFamily::ALL.len()],
+    responses: [AtomicU64; CODES],
+    unanswered: [AtomicU64; Unanswered::ALL.len()],
 }
 
 impl Block {
-    #[inline]
-    pub(super) fn reply(&self, transport: Transport, rcode: Rcode) {
-        let row = match transport {
-            Transport::Udp => 0,
-            Transport::Tcp => 1,
-        };
-        self.responses[row][usize::from(rcode.0).min(CODES - 1)].fetch_add(1, Ordering::Relaxed);
+    fn new(transport: Transport) -> Block {
+        Block {
+            transport,
+            requests: Default::default(),
+            responses: Default::default(),
+            unanswered: Default::default(),
+        }
     }
 
+    #[inline]
+    fn request(&self, family: AddressFamily, rtype: Option<Rtype>) -> &AtomicU64 {
+        &self.requests[family as usize][place(rtype)]
+    }
+
+    #[inline]
+    fn response(&self, rcode: Rcode) -> &AtomicU64 {
+        &self.responses[usize::from(rcode.0).min(CODES - 1)]
+    }
+}
+
+/// The counters of one thread, of clients of one family.
+#[derive(Debug)]
+pub(super) struct Own {
+    block: Arc<Block>,
+    family: AddressFamily,
+}
+
+impl Own {
+    /// A query with a question of this type got a reply.
+    #[inline]
+    pub(super) fn reply(&mut self, rtype: Option<Rtype>, rcode: Rcode) {
+        Own::add(self.block.request(self.family, rtype), 1);
+        Own::add(self.block.response(rcode), 1);
+    }
+
+    /// So many messages got none.
+    #[inline]
+    pub(super) fn unanswered(&mut self, reason: Unanswered, count: u64) {
+        Own::add(&self.block.unanswered[reason as usize], count);
+    }
+
+    /// Nobody else writes, so nothing is lost between the load and the store.
+    #[inline]
+    fn add(counter: &AtomicU64, count: u64) {
+        counter.store(counter.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);
+    }
+}
+
+/// Counters that several tasks write. Clones write the same.
+#[derive(Clone, Debug)]
+pub(super) struct Shared(Arc<Block>);
+
+impl Shared {
+    /// A query with a question of this type got a reply.
+    pub(super) fn reply(&self, family: AddressFamily, rtype: Option<Rtype>, rcode: Rcode) {
+        self.0.request(family, rtype).fetch_add(1, Ordering::Relaxed);
+        self.0.response(rcode).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many messages got none.
     pub(super) fn unanswered(&self, reason: Unanswered, count: u64) {
-        match reason {
-            Unanswered::NotAQuery => &self.not_a_query,
-            Unanswered::NotSent => &self.not_sent,
-            Unanswered::Limited => &self.limited,
-        }
-        .fetch_add(count, Ordering::Relaxed);
+        self.0.unanswered[reason as usize].fetch_add(count, Ordering::Relaxed);
     }
 }
 
@@ -54,39 +178,133 @@ impl Block {
 #[derive(Debug, Default)]
 pub struct Counters(Mutex<Vec<Arc<Block>>>);
 
-/// Sums at one moment.
+/// Sums at one moment, of what was counted at least once; labels are words of this file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Transport (`udp`, `tcp`), response code, replies.
-    pub responses: Vec<(&'static str, u16, u64)>,
-    /// Messages without a reply, by reason.
+    /// Queries that got a reply, by what came.
+    pub requests: Vec<Requests>,
+    /// Replies, by what went out.
+    pub responses: Vec<Responses>,
+    /// Reason (`not_a_query`, `not_sent`, `limited`) and messages without a reply for it; all reasons are there.
     pub dropped: Vec<(&'static str, u64)>,
 }
 
+/// Queries of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requests {
+    /// `udp` or `tcp`.
+    pub transport: &'static str,
+    /// `ipv4` or `ipv6`.
+    pub family: &'static str,
+    /// The type of the question, or `other`.
+    pub qtype: &'static str,
+    /// How many.
+    pub count: u64,
+}
+
+/// Replies of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Responses {
+    /// `udp` or `tcp`.
+    pub transport: &'static str,
+    /// The response code; 23 and all above are one.
+    pub rcode: Rcode,
+    /// How many.
+    pub count: u64,
+}
+
 impl Counters {
-    /// A block for a new thread.
-    pub(super) fn block(&self) -> Arc<Block> {
-        let block = Arc::new(Block::default());
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(block.clone());
+    /// Counters for a thread whose clients are all of one family.
+    pub(super) fn own(&self, transport: Transport, family: AddressFamily) -> Own {
+        Own { block: self.block(transport), family }
+    }
+
+    /// Counters for tasks.
+    pub(super) fn shared(&self, transport: Transport) -> Shared {
+        Shared(self.block(transport))
+    }
+
+    fn block(&self, transport: Transport) -> Arc<Block> {
+        let block = Arc::new(Block::new(transport));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(block.clone());
         block
     }
 
     /// The sums now.
     pub fn totals(&self) -> Totals {
-        let blocks = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let sum = |read: &dyn Fn(&Block) -> u64| blocks.iter().map(|block| read(block)).sum::<u64>();
+        let blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut totals = Totals::default();
-        for (row, transport) in ["udp", "tcp"].into_iter().enumerate() {
+        for (transport, word) in [(Transport::Udp, "udp"), (Transport::Tcp, "tcp")] {
+            let sum = |read: &dyn Fn(&Block) -> &AtomicU64| -> u64 {
+                let of_transport = blocks.iter().filter(|block| block.transport == transport);
+                of_transport.map(|block| read(block).load(Ordering::Relaxed)).sum()
+            };
+            for family in AddressFamily::ALL {
+                let words = TYPES.iter().map(|(_, word)| *word).chain([OTHER]);
+                for (place, qtype) in words.enumerate() {
+                    let count = sum(&|block| &block.requests[family as usize][place]);
+                    if count > 0 {
+                        totals.requests.push(Requests { transport: word, family: family.text(), qtype, count });
+                    }
+                }
+            }
             for code in 0..CODES {
-                let count = sum(&|block| block.responses[row][code].load(Ordering::Relaxed));
+                let count = sum(&|block| &block.responses[code]);
                 if count > 0 {
-                    totals.responses.push((transport, code as u16, count));
+                    totals.responses.push(Responses { transport: word, rcode: Rcode(code as u16), count });
                 }
             }
         }
-        totals.dropped.push(("not_a_query", sum(&|block| block.not_a_query.load(Ordering::Relaxed))));
-        totals.dropped.push(("limited", sum(&|block| block.limited.load(Ordering::Relaxed))));
-        totals.dropped.push(("not_sent", sum(&|block| block.not_sent.load(Ordering::Relaxed))));
+        for reason in Unanswered::ALL {
+            let count = blocks.iter().map(|block| block.unanswered[reason as usize].load(Ordering::Relaxed)).sum();
+            totals.dropped.push((reason.text(), count));
+        }
         totals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_type_has_the_place_of_its_word_and_all_others_share_one() {
+        for (at, (rtype, word)) in TYPES.iter().enumerate() {
+            assert_eq!(place(Some(*rtype)), at);
+            assert_eq!(rtype.to_string(), *word);
+        }
+        for other in [Rtype(0), Rtype::NULL, Rtype(256), Rtype(258), Rtype::ALIAS, Rtype(u16::MAX)] {
+            assert_eq!(place(Some(other)), TYPES.len(), "{other}");
+        }
+        assert_eq!(place(None), TYPES.len());
+    }
+
+    #[test]
+    fn blocks_of_several_writers_are_summed_by_transport() {
+        let counters = Counters::default();
+        let mut one = counters.own(Transport::Udp, AddressFamily::Ipv4);
+        let mut two = counters.own(Transport::Udp, AddressFamily::Ipv6);
+        let tcp = counters.shared(Transport::Tcp);
+        one.reply(Some(Rtype::A), Rcode::NOERROR);
+        one.reply(Some(Rtype::A), Rcode::NXDOMAIN);
+        two.reply(Some(Rtype::A), Rcode::NOERROR);
+        two.unanswered(Unanswered::NotAQuery, 2);
+        tcp.reply(AddressFamily::Ipv4, None, Rcode(4_000));
+        tcp.unanswered(Unanswered::NotAQuery, 1);
+        let totals = counters.totals();
+        let requests: Vec<_> =
+            totals.requests.iter().map(|one| (one.transport, one.family, one.qtype, one.count)).collect();
+        assert_eq!(requests, [("udp", "ipv4", "A", 2), ("udp", "ipv6", "A", 1), ("tcp", "ipv4", "other", 1)]);
+        let responses: Vec<_> = totals.responses.iter().map(|one| (one.transport, one.rcode.0, one.count)).collect();
+        assert_eq!(responses, [("udp", 0, 2), ("udp", 3, 1), ("tcp", 23, 1)]);
+        assert_eq!(totals.dropped, [("not_a_query", 3), ("not_sent", 0), ("limited", 0)]);
+    }
+
+    #[test]
+    fn an_ipv4_client_of_an_ipv6_socket_counts_as_ipv4() {
+        let mapped: IpAddr = "::ffff:192.0.2.1".parse().expect("an address");
+        assert_eq!(AddressFamily::of(mapped), AddressFamily::Ipv4);
+        let v6: IpAddr = "2001:db8::1".parse().expect("an address");
+        assert_eq!(AddressFamily::of(v6), AddressFamily::Ipv6);
     }
 }

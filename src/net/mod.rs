@@ -25,7 +25,7 @@ use crate::zone::published::Published;
 use crate::zone::snapshot::Snapshot;
 
 pub use connections::ConnectionLimits;
-pub use counters::{Counters, Totals};
+pub use counters::{Counters, Requests, Responses, Totals};
 
 /// What every socket needs to answer.
 #[derive(Clone)]
@@ -123,7 +123,7 @@ fn respond_guarded(
             header[2] = 0x80 | request.octets[2] & 0x79;
             header[3] = Rcode::SERVFAIL.0 as u8;
             out[..HEADER].copy_from_slice(&header);
-            Outcome::Reply { length: HEADER, rcode: Rcode::SERVFAIL }
+            Outcome::Reply { length: HEADER, rcode: Rcode::SERVFAIL, rtype: None }
         }
     }
 }

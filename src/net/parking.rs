@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::batch::{LocalInfo, send_from};
+use super::counters::{AddressFamily, Shared, Unanswered};
 use super::{Serving, respond_guarded};
 use crate::answer::{MAX_UDP_QUERY, Outcome, Patience, Request, Scratch, Transport};
 use crate::zone::alias::TargetKey;
@@ -61,6 +62,7 @@ pub(super) fn start(serving: &Serving) -> (Parking, tokio::task::JoinHandle<()>)
     let (sender, receiver) = mpsc::channel(MAX_PARKED);
     let lot = Lot {
         serving: serving.clone(),
+        counters: serving.counters.shared(Transport::Udp),
         waiting: HashMap::new(),
         count: 0,
         scratch: Scratch::new(),
@@ -71,6 +73,7 @@ pub(super) fn start(serving: &Serving) -> (Parking, tokio::task::JoinHandle<()>)
 
 struct Lot {
     serving: Serving,
+    counters: Shared,
     waiting: HashMap<TargetKey, Vec<Parked>>,
     count: usize,
     scratch: Scratch,
@@ -162,11 +165,15 @@ impl Lot {
             patience,
         };
         match respond_guarded(&self.serving.rules, &snapshot, &mut self.scratch, &request, &mut self.out) {
-            Outcome::Reply { length, .. } => {
+            Outcome::Reply { length, rcode, rtype } => {
+                self.counters.reply(AddressFamily::of(parked.peer.ip()), rtype, rcode);
                 // A client that went away is no error of ours.
-                let _ = send_from(&parked.socket, &self.out[..length], parked.peer, &parked.local);
+                if send_from(&parked.socket, &self.out[..length], parked.peer, &parked.local).is_err() {
+                    self.counters.unanswered(Unanswered::NotSent, 1);
+                }
             }
-            Outcome::Silent(_) | Outcome::Limited => {}
+            Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
+            Outcome::Limited => self.counters.unanswered(Unanswered::Limited, 1),
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 parked.target = target.clone();

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout_at};
 
 use super::connections::{ConnectionLimits, Connections, Crowd, Place};
-use super::counters::{Block, Unanswered};
+use super::counters::{AddressFamily, Shared, Unanswered};
 use super::framing::{Incoming, Next};
 use super::parking::DEFERRAL;
 use super::{Serving, respond_guarded};
@@ -77,7 +77,7 @@ impl RulesOf {
 
 /// Accepts connections until the task is aborted.
 pub(super) async fn serve(listener: TcpListener, serving: Serving, connections: Arc<Connections>) {
-    let counters = serving.counters.block();
+    let counters = serving.counters.shared(Transport::Tcp);
     let rules = RulesOf::new(&serving.rules, connections.limits());
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
@@ -116,7 +116,7 @@ struct Connection {
     peer: SocketAddr,
     serving: Serving,
     rules: RulesOf,
-    counters: Arc<Block>,
+    counters: Shared,
     incoming: Incoming,
     /// When the first octet came of a message that is not whole yet.
     begun: Option<Instant>,
@@ -257,8 +257,8 @@ impl Connection {
         let outcome = ROOM.with_borrow_mut(|(scratch, out)| {
             let snapshot = self.serving.published.load();
             let outcome = respond_guarded(self.rules.of(place.crowd()), &snapshot, scratch, &request, out);
-            if let Outcome::Reply { length, rcode } = &outcome {
-                self.counters.reply(Transport::Tcp, *rcode);
+            if let Outcome::Reply { length, rcode, rtype } = &outcome {
+                self.counters.reply(AddressFamily::of(self.peer.ip()), *rtype, *rcode);
                 self.output.extend_from_slice(&(*length as u16).to_be_bytes());
                 self.output.extend_from_slice(&out[..*length]);
             }

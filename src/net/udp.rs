@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::batch::{Batch, bind};
-use super::counters::{Block, Unanswered};
+use super::counters::{AddressFamily, Own, Unanswered};
 use super::parking::{Parked, Parking};
 use super::{Serving, respond_guarded};
 use crate::answer::{Outcome, Patience, Request, Scratch, Transport};
@@ -23,7 +23,7 @@ pub(super) struct Worker {
     socket: Arc<UdpSocket>,
     batch: Batch,
     parking: Parking,
-    counters: Arc<Block>,
+    counters: Own,
     stop: Arc<AtomicBool>,
 }
 
@@ -38,7 +38,7 @@ impl Worker {
         Ok(Worker {
             socket: Arc::new(bind(address, WAIT)?),
             batch: Batch::new(usize::from(serving.rules.edns_size), address.ip().is_unspecified()),
-            counters: serving.counters.block(),
+            counters: serving.counters.own(Transport::Udp, AddressFamily::of(address.ip())),
             serving: serving.clone(),
             parking,
             stop,
@@ -69,8 +69,8 @@ impl Worker {
                 outcome = self.respond(&snapshot, scratch, index, now, Patience::Ended);
             }
             match outcome {
-                Outcome::Reply { length, rcode } => {
-                    self.counters.reply(Transport::Udp, rcode);
+                Outcome::Reply { length, rcode, rtype } => {
+                    self.counters.reply(rtype, rcode);
                     self.batch.queue_reply(index, length);
                 }
                 Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::ledger::actor::{NameLimit, TokenLimits};
+use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::claim::Claim;
 use crate::ledger::owner::{Labels, Owner};
 use crate::ledger::zone::ZoneRow;
@@ -60,6 +61,11 @@ pub(super) fn labels(labels: &Labels) -> Option<String> {
 /// Labels that do not parse are none: they decide nothing.
 pub(super) fn labels_from(text: Option<&str>) -> Labels {
     text.and_then(from_json).unwrap_or_default()
+}
+
+/// Options of an ALIAS.
+pub(super) fn alias_options_from(text: &str) -> Option<AliasOptions> {
+    from_json(text)
 }
 
 /// A claim in the history.

@@ -7,12 +7,17 @@ use sqlx::Row;
 
 use super::columns::{self, Apexes};
 use super::error::StoreError;
+use super::page;
 use super::sql;
 use super::writer::Writer;
 use crate::ledger::claim::Claim;
 use crate::ledger::owner::{Owner, OwnerNumber};
-use crate::ledger::zone::ZoneRow;
+use crate::ledger::zone::{ZoneNumber, ZoneRow};
+use crate::wire::name::Name;
+use crate::zone::node::RRsetRef;
 
+/// Claims of a page, about: some ten thousand octets to some hundred thousand, which the processor's cache holds.
+const PAGE: i64 = 1_000;
 /// Most sentences about broken rows of one kind; the rest is counted.
 const MAX_ALARMS: usize = 100;
 
@@ -92,23 +97,110 @@ pub async fn frame(writer: &mut Writer, alarms: &mut Alarms) -> Result<Frame, St
     Ok(frame)
 }
 
+/// The held claims of a name.
+#[derive(Debug)]
+pub enum Stored<'a> {
+    /// One claim for each type, of types that are served as they stand in the store, by type.
+    Plain {
+        /// The zone.
+        zone: ZoneNumber,
+        /// The name.
+        name: Name,
+        /// What is claimed; its records are well formed.
+        rrsets: &'a [RRsetRef<'a>],
+    },
+    /// All others.
+    Claims(Vec<Claim>),
+}
+
+/// How the start reads the claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Many at a time, and one by one where something cannot be used.
+    Paged,
+    /// One by one: the same, but slower.
+    RowByRow,
+}
+
+/// Names from one on, without it, to another: zone and key.
+#[derive(Clone, Debug)]
+struct Range {
+    from: (i64, Vec<u8>),
+    to: (i64, Vec<u8>),
+}
+
 /// Calls `each` with the held claims of every name, in canonical order, zone by zone.
 pub async fn names(
     writer: &mut Writer,
     frame: &Frame,
+    reading: Reading,
     alarms: &mut Alarms,
-    mut each: impl FnMut(Vec<Claim>),
+    mut each: impl FnMut(Stored<'_>),
 ) -> Result<(), StoreError> {
     let apexes: Apexes = frame.zones.iter().map(|zone| (zone.number, zone.name.clone())).collect();
+    let known = page::Known { apexes: &apexes, owners: &frame.owners };
+    let mut from = (i64::MIN, Vec::new());
+    loop {
+        let end = match reading {
+            Reading::Paged => page_end(writer, &from).await?,
+            Reading::RowByRow => None,
+        };
+        let is_last = end.is_none();
+        let range = Range { from, to: end.unwrap_or((i64::MAX, Vec::new())) };
+        let is_read = match reading {
+            Reading::Paged => read_page(writer, &range, &known, &mut each).await?,
+            Reading::RowByRow => Err(page::Unreadable),
+        };
+        if is_read == Err(page::Unreadable) {
+            rows(writer, frame, &apexes, &range, alarms, &mut each).await?;
+        }
+        if is_last {
+            return Ok(());
+        }
+        from = range.to;
+    }
+}
+
+/// The name with which a page ends that starts behind `from`; none if it is the last page.
+async fn page_end(writer: &mut Writer, from: &(i64, Vec<u8>)) -> Result<Option<(i64, Vec<u8>)>, StoreError> {
+    let row = sqlx::query(sql::PAGE_END).bind(from.0).bind(&from.1).bind(PAGE).fetch_optional(writer.connection()).await?;
+    // A place that cannot be read ends no page: what follows is read row by row.
+    Ok(row.and_then(|row| Some((row.try_get(0).ok()?, row.try_get(1).ok()?))))
+}
+
+async fn read_page(
+    writer: &mut Writer,
+    range: &Range,
+    known: &page::Known<'_>,
+    each: &mut impl FnMut(Stored<'_>),
+) -> Result<Result<(), page::Unreadable>, StoreError> {
+    let query = sqlx::query(sql::PAGE).bind(range.from.0).bind(&range.from.1).bind(range.to.0).bind(&range.to.1);
+    let row = query.fetch_one(writer.connection()).await?;
+    let count: i64 = row.try_get(0)?;
+    let Ok(octets) = row.try_get::<Option<&[u8]>, _>(1) else { return Ok(Err(page::Unreadable)) };
+    let Ok(count) = usize::try_from(count) else { return Ok(Err(page::Unreadable)) };
+    Ok(page::read(octets.unwrap_or_default(), count, known, each))
+}
+
+/// The claims of a range row by row.
+async fn rows(
+    writer: &mut Writer,
+    frame: &Frame,
+    apexes: &Apexes,
+    range: &Range,
+    alarms: &mut Alarms,
+    each: &mut impl FnMut(Stored<'_>),
+) -> Result<(), StoreError> {
     let mut at_name: Vec<Claim> = Vec::new();
-    let mut rows = sqlx::query(sql::ALL_CLAIMS).fetch(writer.connection());
+    let query = sqlx::query(sql::CLAIMS_BETWEEN).bind(range.from.0).bind(&range.from.1).bind(range.to.0).bind(&range.to.1);
+    let mut rows = query.fetch(writer.connection());
     while let Some(row) = rows.next().await {
         let row = row?;
-        let mut claim = match columns::claim_to_serve(&row, &apexes) {
+        let mut claim = match columns::claim_to_serve(&row, apexes) {
             Ok(claim) => claim,
             Err(why) => {
                 alarms.add(Subject::Claim, || {
-                    format!("a claim of the store cannot be read and is not served ({}): {why}", place(&row, &apexes))
+                    format!("a claim of the store cannot be read and is not served ({}): {why}", place(&row, apexes))
                 });
                 continue;
             }
@@ -120,18 +212,18 @@ pub async fn names(
             Some(owner) => claim.owner_id = owner.id.clone(),
             None => {
                 alarms.add(Subject::Claim, || {
-                    format!("a claim of the store is not served ({}): its owner is not there", place(&row, &apexes))
+                    format!("a claim of the store is not served ({}): its owner is not there", place(&row, apexes))
                 });
                 continue;
             }
         }
         if at_name.first().is_some_and(|first| first.zone != claim.zone || first.name != claim.name) {
-            each(std::mem::take(&mut at_name));
+            each(Stored::Claims(std::mem::take(&mut at_name)));
         }
         at_name.push(claim);
     }
     if !at_name.is_empty() {
-        each(at_name);
+        each(Stored::Claims(at_name));
     }
     Ok(())
 }
@@ -141,8 +233,8 @@ fn place(row: &sqlx::sqlite::SqliteRow, apexes: &Apexes) -> String {
     let zone = columns::number::<u32>(row, 0, "").unwrap_or(0);
     let key: Vec<u8> = row.try_get(1).unwrap_or_default();
     let rtype = columns::number::<u16>(row, 2, "").unwrap_or(0);
-    let apex = apexes.get(&crate::ledger::zone::ZoneNumber(zone));
-    let name = apex.and_then(|apex| crate::wire::name::Name::from_sort_key(apex, &key).ok());
+    let apex = apexes.get(&ZoneNumber(zone));
+    let name = apex.and_then(|apex| Name::from_sort_key(apex, &key).ok());
     match name {
         Some(name) => format!("{name} {}", crate::wire::codes::Rtype(rtype)),
         None => format!("zone {zone}, name {}, type {rtype}", super::codec::hexadecimal(&key)),

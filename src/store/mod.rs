@@ -6,6 +6,7 @@ pub mod error;
 mod ledger;
 pub mod load;
 pub mod open;
+mod page;
 pub mod reader;
 pub mod rows;
 mod sql;

@@ -26,7 +26,10 @@ const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
 /// Keeps other processes away from the store while it lives.
 #[derive(Debug)]
 pub(super) struct StoreLock {
-    _file: File,
+    /// The database itself, whatever path led to it.
+    _database: File,
+    /// The file that tells who has the store.
+    _who: File,
 }
 
 /// The file that stands beside the database, with a suffix put to its whole name.
@@ -36,26 +39,33 @@ pub fn beside(database: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Locks the store for this process. The lock is on the database itself, so that a link to it, or a lock file that
+/// somebody took away, opens no second way in; the lock file beside it says which process it is. The database is made,
+/// with mode 0600, if it is not there.
 pub(super) fn lock(database: &Path) -> Result<StoreLock, StoreError> {
-    let path = beside(database, ".lock");
+    let mut make = OpenOptions::new();
+    // Made here and not by SQLite, so that it never has another mode; SQLite's own files beside it follow.
+    let own = make.read(true).write(true).create(true).truncate(false).mode(0o600).open(database);
+    let own = own.map_err(|error| StoreError::File(database.to_owned(), error))?;
+    let beside_it = |error| StoreError::File(database.to_owned(), error);
+    let path = beside(&database.canonicalize().map_err(beside_it)?, ".lock");
     let failed = |error| StoreError::File(path.clone(), error);
-    let mut options = OpenOptions::new();
-    let mut file =
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
-    match file.try_lock() {
+    let mut who = OpenOptions::new();
+    let mut who = who.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+    match own.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
             // Without its process id the sentence is less exact, and true.
-            let process = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
+            let process = who.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
             return Err(StoreError::InUse { path: database.to_owned(), process });
         }
-        Err(TryLockError::Error(error)) => return Err(failed(error)),
+        Err(TryLockError::Error(error)) => return Err(beside_it(error)),
     }
-    file.set_len(0).map_err(failed)?;
-    file.rewind().map_err(failed)?;
-    writeln!(file, "{}", std::process::id()).map_err(failed)?;
-    Ok(StoreLock { _file: file })
+    who.set_len(0).map_err(failed)?;
+    who.rewind().map_err(failed)?;
+    writeln!(who, "{}", std::process::id()).map_err(failed)?;
+    Ok(StoreLock { _database: own, _who: who })
 }
 
 fn options(database: &Path) -> SqliteConnectOptions {
@@ -70,13 +80,6 @@ fn options(database: &Path) -> SqliteConnectOptions {
 
 /// The one connection that writes, with the schema up to date. The file is made if it is not there.
 pub(super) async fn connect_writer(database: &Path) -> Result<SqliteConnection, StoreError> {
-    let mut create = OpenOptions::new();
-    // Made here and not by SQLite, so that it never has another mode; SQLite's own files beside it follow.
-    match create.write(true).create_new(true).mode(0o600).open(database) {
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(StoreError::File(database.to_owned(), error)),
-    }
     let options = options(database)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
@@ -129,6 +132,17 @@ mod tests {
         let first = lock(&database).expect("the lock");
         let error = lock(&database).expect_err("it is taken").to_string();
         assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
+        // Neither a link nor a lock file that is gone is a way in.
+        for (at, link) in ["symbolic.db", "hard.db"].iter().enumerate() {
+            let link = directory.path().join(link);
+            match at {
+                0 => std::os::unix::fs::symlink(&database, &link).expect("a link"),
+                _ => std::fs::hard_link(&database, &link).expect("a link"),
+            }
+            lock(&link).expect_err("it is taken");
+        }
+        std::fs::remove_file(beside(&database, ".lock")).expect("the lock file");
+        lock(&database).expect_err("it is taken");
         drop(first);
         lock(&database).expect("the lock is free again");
     }

@@ -16,7 +16,7 @@ use super::rows::{
 use super::{open, sql};
 use crate::ledger::claim::{Claim, ClaimState};
 use crate::ledger::limits::MAX_DEPTH;
-use crate::ledger::owner::{Owner, OwnerId, OwnerNumber};
+use crate::ledger::owner::{Owner, OwnerId, OwnerNumber, OwnerState};
 use crate::ledger::zone::ZoneRow;
 use crate::wire::name::Name;
 
@@ -79,6 +79,16 @@ impl Reader {
         };
         let items = owners.into_iter().filter(is_meant).map(|owner| around.summary(owner)).collect();
         Ok(Listing { revision, items })
+    }
+
+    /// How many owners are in each state; a state that none is in is there with 0.
+    pub async fn owner_states(&self) -> Result<Vec<(OwnerState, u64)>, StoreError> {
+        let rows = sqlx::query(sql::OWNER_STATES).fetch_all(&self.pool).await?;
+        let count = |state: OwnerState| {
+            let row = rows.iter().find(|row| columns::text(row, 0).is_ok_and(|text| text == state.text()));
+            row.and_then(|row| columns::number(row, 1, "").ok()).unwrap_or(0)
+        };
+        Ok(OwnerState::ALL.into_iter().map(|state| (state, count(state))).collect())
     }
 
     /// An owner by its id.

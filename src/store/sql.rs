@@ -46,6 +46,7 @@ statements! {
         SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
             o.created_at, o.asserted_at, o.revision
         FROM owner AS o ORDER BY o.name";
+    OWNER_STATES = "SELECT state, count(*) FROM owner GROUP BY state";
     OWNER_COUNTS = "SELECT owner_id, state, count(*) FROM claim GROUP BY owner_id, state";
     OWNER_COUNTS_OF = "SELECT owner_id, state, count(*) FROM claim WHERE owner_id = ?1 GROUP BY owner_id, state";
     CHILDREN = "SELECT parent, count(*) FROM owner WHERE parent IS NOT NULL GROUP BY parent";
@@ -121,9 +122,23 @@ statements! {
         WHERE c.zone_id = ?1 AND c.name_key > ?2 AND c.name_key < ?3 AND c.state = 'held'
         ORDER BY c.name_key
         LIMIT ?4";
-    ALL_CLAIMS = "
+    CLAIMS_BETWEEN = "
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.ttl, c.data, c.alias, c.state
-        FROM claim AS c ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
+        FROM claim AS c
+        WHERE (c.zone_id, c.name_key) > (?1, ?2) AND (c.zone_id, c.name_key) <= (?3, ?4)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
+    PAGE_END = "
+        SELECT c.zone_id, c.name_key FROM claim AS c
+        WHERE (c.zone_id, c.name_key) > (?1, ?2)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id
+        LIMIT 1 OFFSET ?3";
+    PAGE = "
+        SELECT count(*), CAST(group_concat(p.row, '') AS BLOB) FROM (
+            SELECT concat_ws(' ', c.zone_id, c.rtype, c.owner_id, c.ttl, c.state, octet_length(c.name_key),
+                octet_length(c.data), ifnull(octet_length(c.alias), -1), c.name_key, c.data, c.alias) AS row
+            FROM claim AS c
+            WHERE (c.zone_id, c.name_key) > (?1, ?2) AND (c.zone_id, c.name_key) <= (?3, ?4)
+            ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) AS p";
     CLAIMS_LISTED = "
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
             c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
@@ -225,7 +240,9 @@ mod tests {
     #[tokio::test]
     async fn every_statement_fits_the_schema_and_none_scans_a_large_table_by_accident() {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut connection = super::super::open::connect_writer(&directory.path().join("t.db")).await.expect("a store");
+        let database = directory.path().join("t.db");
+        let _lock = super::super::open::lock(&database).expect("the lock");
+        let mut connection = super::super::open::connect_writer(&database).await.expect("a store");
         for text in [&super::WRITE_FRESH, &super::WRITE_CLAIMS, &super::WRITE_CHANGES] {
             (&mut connection).prepare(text.as_str().into_sql_str()).await.expect("a statement of many rows");
         }
@@ -235,6 +252,7 @@ mod tests {
                 "ALL_",
                 "CLAIMS_LISTED",
                 "OWNER_COUNTS",
+                "OWNER_STATES",
                 "ZONES_BELOW",
                 "CHILDREN",
                 "TOKENS",

@@ -184,35 +184,38 @@ impl Name {
 
     /// The name of a [`Name::sort_key`] below `apex`.
     pub fn from_sort_key(apex: &Name, key: &[u8]) -> Result<Name, NameError> {
-        let mut labels: Vec<Vec<u8>> = Vec::new();
-        let mut label = Vec::new();
-        let mut at = 0;
-        while at < key.len() {
-            match key[at] {
-                0 => labels.push(std::mem::take(&mut label)),
-                1 => {
-                    at += 1;
-                    match key.get(at) {
-                        Some(octet @ 1..=2) => label.push(octet - 1),
+        // Filled from its end, since a key has the labels in the opposite order.
+        let mut wire = [0_u8; MAX_NAME];
+        let mut first = MAX_NAME - apex.0.len();
+        wire[first..].copy_from_slice(&apex.0);
+        let mut rest = key;
+        while !rest.is_empty() {
+            let end = rest.iter().position(|octet| *octet == 0).ok_or(NameError::BadWire)?;
+            let mut label = [0_u8; MAX_LABEL];
+            let mut length = 0;
+            let mut octets = rest[..end].iter();
+            while let Some(&octet) = octets.next() {
+                let octet = match octet {
+                    1 => match octets.next() {
+                        Some(octet @ 1..=2) => octet - 1,
                         _ => return Err(NameError::BadWire),
-                    }
-                }
-                other => label.push(other),
+                    },
+                    other => other,
+                };
+                *label.get_mut(length).ok_or(NameError::BadWire)? = octet;
+                length += 1;
             }
-            at += 1;
-        }
-        if !label.is_empty() {
-            return Err(NameError::BadWire);
-        }
-        let mut wire = Vec::with_capacity(key.len() + apex.0.len());
-        for label in labels.iter().rev() {
-            if label.is_empty() || label.len() > MAX_LABEL {
+            if length == 0 {
                 return Err(NameError::BadWire);
             }
-            wire.push(label.len() as u8);
-            wire.extend_from_slice(label);
+            first = first.checked_sub(1 + length).ok_or(NameError::LongName)?;
+            wire[first] = length as u8;
+            wire[first + 1..=first + length].copy_from_slice(&label[..length]);
+            rest = &rest[end + 1..];
         }
-        Name::from_labels(wire, &apex.0)
+        // Length octets are below 64, so folding the case of the whole buffer leaves them alone.
+        wire[first..].make_ascii_lowercase();
+        Ok(Name(wire[first..].into()))
     }
 
     /// Presentation form with U-labels where all labels decode, without escapes for letters of other scripts.

@@ -29,7 +29,8 @@ pub fn rdata_from_text(rtype: Rtype, text: &str, origin: Option<&Name>) -> Resul
     let mut line = Vec::with_capacity(text.len() + 32);
     line.extend_from_slice(format!(". 0 IN {}", KnownType::from_int(read_as.0)).as_bytes());
     let at_sign = origin.filter(|_| !rdata::shape_of(read_as).is_opaque());
-    push_fields(&mut line, text, at_sign)?;
+    let form = if matches!(read_as, Rtype::SVCB | Rtype::HTTPS) { Form::Parameters } else { Form::Plain };
+    push_fields(&mut line, text, at_sign, form)?;
     line.push(b'\n');
     let mut scanner = Zonefile::from(&line[..]).allow_invalid();
     scanner.set_default_class(Class::IN);
@@ -109,15 +110,13 @@ fn parse(rtype: Rtype, wire: &[u8]) -> Option<Parsed<'_>> {
     (parser.remaining() == 0 && plain).then_some(data)
 }
 
-/// Appends the fields of `text`, with a space before each that has anything before it. `domain` panics on a parenthesis
-/// that stays open in a row of strings, so it gets none, nor comments, nor anything but visible ASCII: other octets are
-/// written in the form of RFC 1035. A field `@` becomes the origin: `domain` knows `@` only as an owner.
-fn push_fields(line: &mut Vec<u8>, text: &str, at_sign: Option<&Name>) -> Result<(), String> {
+/// Appends the fields of `text`, a space before each. `domain` panics on a parenthesis that stays open and on fields
+/// without white space between them in a row of strings, so it gets neither, nor comments, nor anything but visible ASCII:
+/// other octets are written in the form of RFC 1035. A field `@` becomes the origin: `domain` knows `@` only as an owner.
+fn push_fields(line: &mut Vec<u8>, text: &str, at_sign: Option<&Name>, form: Form) -> Result<(), String> {
     let octets = text.as_bytes();
     let mut open = 0_usize;
     let mut at = 0;
-    // Where the field before ended: one that begins there is part of it, as in `alpn="h2,h3"`.
-    let mut joined = None;
     while let Some(&octet) = octets.get(at) {
         match octet {
             b' ' | b'\t' | b'\r' | b'\n' => at += 1,
@@ -131,17 +130,13 @@ fn push_fields(line: &mut Vec<u8>, text: &str, at_sign: Option<&Name>) -> Result
                 at += 1;
             }
             _ => {
-                if joined != Some(at) {
-                    line.push(b' ');
-                }
-                let end = field_end(octets, at).ok_or("a quoted text has no end")?;
-                let alone = joined != Some(at) && octets.get(end) != Some(&b'"');
+                line.push(b' ');
+                let end = field_end(octets, at, form).ok_or("a quoted text has no end")?;
                 match (&octets[at..end], at_sign) {
-                    (b"@", Some(origin)) if alone => line.extend_from_slice(origin.to_string().as_bytes()),
+                    (b"@", Some(origin)) => line.extend_from_slice(origin.to_string().as_bytes()),
                     (field, _) => push_field(line, field)?,
                 }
                 at = end;
-                joined = Some(end);
             }
         }
     }
@@ -151,14 +146,24 @@ fn push_fields(line: &mut Vec<u8>, text: &str, at_sign: Option<&Name>) -> Result
     Ok(())
 }
 
+/// Whether fields may be a key, an equals sign and a quoted value (RFC 9460 section 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Parameters,
+}
+
 /// Where the field that begins at `start` ends; none if it is quoted without an end.
-fn field_end(octets: &[u8], start: usize) -> Option<usize> {
+fn field_end(octets: &[u8], start: usize, form: Form) -> Option<usize> {
     let quoted = octets[start] == b'"';
     let mut at = start + usize::from(quoted);
     loop {
         match octets.get(at) {
             Some(b'\\') => at = (at + 2).min(octets.len()),
             Some(b'"') if quoted => return Some(at + 1),
+            Some(b'"') if form == Form::Parameters && at > start && octets[at - 1] == b'=' => {
+                at = field_end(octets, at, Form::Plain)?;
+            }
             Some(b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'(' | b')' | b';') if !quoted => return Some(at),
             Some(_) => at += 1,
             None => return (!quoted).then_some(at),
@@ -248,8 +253,10 @@ mod tests {
     #[test]
     fn fields_need_no_white_space_between_them_and_parentheses_their_other_half() {
         for (rtype, text, wanted) in [
-            (Rtype::TXT, "a\"b\"(c)\"d\"", Ok("\"a\" \"b\" \"c\" \"d\"")),
+            (Rtype::HTTPS, "1 . alpn=\"h3,h2\"", Ok("1 . alpn=h3,h2")),
             (Rtype::SVCB, "1 . alpn=\"h3,h2\" port=\"53\"", Ok("1 . alpn=h3,h2 port=53")),
+            (Rtype::HTTPS, "1 . alpn=\"h3", Err("quoted text has no end")),
+            (Rtype::TXT, "a\"b\"(c)\"d\"", Ok("\"a\" \"b\" \"c\" \"d\"")),
             (Rtype::SOA, "ns. host. ( 1 ; serial\n 2 3\n4 5 ) ; end", Ok("ns. host. 1 2 3 4 5")),
             (Rtype::TXT, "\"(;\" \\( \\;", Ok("\"(;\" \"(\" \";\"")),
             (Rtype::TXT, "\"a\tb\nc\"", Ok("\"a\\009b\\010c\"")),

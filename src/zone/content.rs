@@ -96,6 +96,11 @@ impl Zone {
         &self.apex
     }
 
+    /// The key of the hashes of its names.
+    pub(super) fn key(&self) -> HashKey {
+        self.key
+    }
+
     /// Number of labels of the apex.
     #[inline]
     pub fn apex_labels(&self) -> usize {
@@ -230,15 +235,37 @@ impl Zone {
         }
     }
 
+    /// All that is counted beside the nodes, for tests that compare zones.
+    #[cfg(test)]
+    pub(super) fn counted(&self) -> impl PartialEq + std::fmt::Debug {
+        let mut redirections = self.redirections.clone();
+        redirections.counts.sort_unstable();
+        let mut aliases: Vec<Vec<u8>> = self.aliases.iter().map(|node| node.name().to_vec()).collect();
+        aliases.sort_unstable();
+        (redirections, aliases, self.records, self.nodes.len(), self.owner)
+    }
+
+    /// Takes all nodes of a zone that has none but its apex, with their hashes; each name once, the apex among them, and
+    /// every name between a name and the apex.
+    pub(super) fn take_all(&mut self, nodes: Vec<(u64, Node)>) {
+        for (hash, node) in &nodes {
+            self.count(*hash, node);
+        }
+        self.nodes = Table::of_distinct(nodes);
+    }
+
     /// Counts a node's records, cuts, DNAMEs and ALIASes in.
     fn remember(&mut self, name: &Name, node: &Node) {
+        self.count(self.key.hash(name.as_wire()), node);
+    }
+
+    fn count(&mut self, hash: u64, node: &Node) {
         self.records += node.rrsets().map(|one| u64::from(one.count)).sum::<u64>();
         if self.redirects(node) {
             self.redirections.add(node.labels());
         }
         if node.flags().has(Flags::ALIAS) {
-            let hash = self.key.hash(name.as_wire());
-            self.aliases.insert(hash, node.clone(), |one| one.name() == name.as_wire());
+            self.aliases.insert(hash, node.clone(), |one| one.name() == node.name());
         }
     }
 

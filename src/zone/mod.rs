@@ -1,6 +1,7 @@
 //! Immutable zone content: nodes, lookup, building with sharing, checks, zone files, and the published Snapshot. Pure.
 
 pub mod alias;
+pub mod bulk;
 pub mod check;
 pub mod content;
 pub mod file;

@@ -36,7 +36,7 @@ impl RRset {
     }
 }
 
-/// An RRset as it stands in a node.
+/// An RRset as it stands in a node: the records one after the other, each with its length before it, u16 little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RRsetRef<'a> {
     /// The type.
@@ -49,6 +49,18 @@ pub struct RRsetRef<'a> {
 }
 
 impl<'a> RRsetRef<'a> {
+    /// An RRset whose records are packed as they stand in a node; none if they are not whole records, at least one and
+    /// at most 65,535.
+    pub fn packed(rtype: Rtype, ttl: u32, data: &'a [u8]) -> Option<RRsetRef<'a>> {
+        let mut count = 0_u16;
+        let mut rest = data;
+        while let Some((length, behind)) = rest.split_first_chunk::<2>() {
+            rest = behind.get(usize::from(u16::from_le_bytes(*length))..)?;
+            count = count.checked_add(1)?;
+        }
+        (rest.is_empty() && count > 0).then_some(RRsetRef { rtype, ttl, count, data })
+    }
+
     /// The RDATA of each record.
     #[inline]
     pub fn records(self) -> Records<'a> {
@@ -105,14 +117,14 @@ impl Flags {
     /// There is an ALIAS.
     pub const ALIAS: Flags = Flags(16);
 
-    fn of(rrsets: &[RRset]) -> Flags {
-        rrsets.iter().fold(Flags(0), |flags, rrset| match rrset.rtype {
-            Rtype::NS => flags.with(Flags::NS),
-            Rtype::DNAME => flags.with(Flags::DNAME),
-            Rtype::CNAME => flags.with(Flags::CNAME),
-            Rtype::ALIAS => flags.with(Flags::ALIAS),
-            _ => flags,
-        })
+    fn of(rtype: Rtype) -> Flags {
+        match rtype {
+            Rtype::NS => Flags::NS,
+            Rtype::DNAME => Flags::DNAME,
+            Rtype::CNAME => Flags::CNAME,
+            Rtype::ALIAS => Flags::ALIAS,
+            _ => Flags(0),
+        }
     }
 
     /// These and `other`.
@@ -139,25 +151,11 @@ impl Node {
     /// Packs RRsets, at most [`MAX_TYPES`], each of at most 65,535 records.
     pub fn new(name: &Name, rrsets: &[RRset], children: u32, wildcard_below: bool) -> Node {
         let size = HEADER + name.as_wire().len() + rrsets.iter().map(|one| RRSET_HEADER + one.octets()).sum::<usize>();
-        let mut octets = Vec::with_capacity(size);
-        octets.extend_from_slice(&children.to_le_bytes());
-        let mut flags = Flags::of(rrsets);
-        if wildcard_below {
-            flags = flags.with(Flags::WILDCARD_BELOW);
-        }
-        octets.extend_from_slice(&[name.as_wire().len() as u8, name.label_count() as u8, rrsets.len() as u8, flags.0]);
-        octets.extend_from_slice(name.as_wire());
+        let mut packing = Packing::new(Vec::with_capacity(size), name.as_wire(), name.label_count());
         for rrset in rrsets {
-            octets.extend_from_slice(&rrset.rtype.0.to_le_bytes());
-            octets.extend_from_slice(&(rrset.records.len() as u16).to_le_bytes());
-            octets.extend_from_slice(&rrset.ttl.to_le_bytes());
-            octets.extend_from_slice(&(rrset.octets() as u32).to_le_bytes());
-            for record in &rrset.records {
-                octets.extend_from_slice(&(record.len() as u16).to_le_bytes());
-                octets.extend_from_slice(record);
-            }
+            packing.add_owned(rrset);
         }
-        Node(octets.into())
+        packing.finish(children, wildcard_below)
     }
 
     /// The name in lower-case wire form.
@@ -215,6 +213,66 @@ impl Node {
             let wildcard = Flags::WILDCARD_BELOW;
             octets[7] = if below { flags.with(wildcard).0 } else { flags.without(wildcard).0 };
         }
+    }
+}
+
+/// A node that is being packed.
+#[derive(Clone, Debug)]
+pub(super) struct Packing {
+    octets: Vec<u8>,
+}
+
+impl Packing {
+    /// A node without RRsets, put into `octets`, whose content is dropped and whose room is used. `name` is in lower-case
+    /// wire form and has so many labels.
+    pub(super) fn new(mut octets: Vec<u8>, name: &[u8], labels: usize) -> Packing {
+        octets.clear();
+        octets.extend_from_slice(&[0, 0, 0, 0, name.len() as u8, labels as u8, 0, 0]);
+        octets.extend_from_slice(name);
+        Packing { octets }
+    }
+
+    fn add_header(&mut self, rtype: Rtype, records: u16, ttl: u32, length: u32) {
+        self.octets[6] += 1;
+        self.octets[7] = Flags(self.octets[7]).with(Flags::of(rtype)).0;
+        self.octets.extend_from_slice(&rtype.0.to_le_bytes());
+        self.octets.extend_from_slice(&records.to_le_bytes());
+        self.octets.extend_from_slice(&ttl.to_le_bytes());
+        self.octets.extend_from_slice(&length.to_le_bytes());
+    }
+
+    /// Adds an RRset of a type that is not there yet; at most [`MAX_TYPES`].
+    pub(super) fn add(&mut self, rrset: RRsetRef<'_>) {
+        self.add_header(rrset.rtype, rrset.count, rrset.ttl, rrset.data.len() as u32);
+        self.octets.extend_from_slice(rrset.data);
+    }
+
+    /// As [`Packing::add`].
+    pub(super) fn add_owned(&mut self, rrset: &RRset) {
+        self.add_header(rrset.rtype, rrset.records.len() as u16, rrset.ttl, rrset.octets() as u32);
+        for record in &rrset.records {
+            self.octets.extend_from_slice(&(record.len() as u16).to_le_bytes());
+            self.octets.extend_from_slice(record);
+        }
+    }
+
+    /// The name in lower-case wire form.
+    pub(super) fn name(&self) -> &[u8] {
+        &self.octets[HEADER..HEADER + usize::from(self.octets[4])]
+    }
+
+    /// The node.
+    pub(super) fn finish(&mut self, children: u32, wildcard_below: bool) -> Node {
+        self.octets[..4].copy_from_slice(&children.to_le_bytes());
+        if wildcard_below {
+            self.octets[7] = Flags(self.octets[7]).with(Flags::WILDCARD_BELOW).0;
+        }
+        Node(self.octets.as_slice().into())
+    }
+
+    /// The room, for the next one.
+    pub(super) fn into_room(self) -> Vec<u8> {
+        self.octets
     }
 }
 

@@ -49,6 +49,16 @@ impl<T: Clone> Table<T> {
         self.length == 0
     }
 
+    /// A table of these entries, no two of one key, with their hashes: the same as with one [`Table::insert`] after the
+    /// other, for a fraction of the work.
+    pub fn of_distinct(entries: Vec<(u64, T)>) -> Table<T> {
+        let length = entries.len();
+        let mut places: Vec<Place<T>> = entries.into_iter().map(|(hash, entry)| (hash, Some(entry))).collect();
+        // From the low end of the hash, so that the entries of a way stand together on every level.
+        places.sort_unstable_by_key(|(hash, _)| hash.reverse_bits());
+        Table { root: of_sorted(&mut places, 0), length }
+    }
+
     /// The entry with this hash for which `is` holds.
     #[inline]
     pub fn get(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<&T> {
@@ -151,6 +161,26 @@ fn leaf<T>(count: usize, entries: impl Iterator<Item = (u64, T)>) -> Arc<[Place<
         places[at] = (hash, Some(entry));
     }
     places.into()
+}
+
+/// The part of a table at a level with these entries, which are taken out; those of one way stand together.
+fn of_sorted<T>(entries: &mut [Place<T>], level: u32) -> Slot<T> {
+    if entries.is_empty() {
+        return Slot::Empty;
+    }
+    if entries.len() <= LEAF_MOST || level >= MOST_LEVELS {
+        let mut size = LEAF_LEAST;
+        while entries.len() * 4 > size * 3 {
+            size *= 2;
+        }
+        return Slot::Leaf(leaf(size, entries.iter_mut().filter_map(|(hash, entry)| Some((*hash, entry.take()?)))));
+    }
+    let mut ways: [Slot<T>; WAYS] = std::array::from_fn(|_| Slot::Empty);
+    for part in entries.chunk_by_mut(|left, right| way(left.0, level) == way(right.0, level)) {
+        let at = way(part[0].0, level);
+        ways[at] = of_sorted(part, level + 1);
+    }
+    Slot::Branch(Arc::new(ways))
 }
 
 /// The entries of a leaf, without copying them where nobody else has the leaf.
@@ -358,6 +388,12 @@ mod tests {
                 for key in 0..400 {
                     prop_assert_eq!(table.get(hash(key), |one| one.0 == key).map(|one| one.1), model.get(&key).copied());
                 }
+            }
+            let at_once = Table::of_distinct(model.iter().map(|(key, value)| (hash(*key), (*key, *value))).collect());
+            prop_assert_eq!(at_once.len(), model.len());
+            prop_assert_eq!(at_once.iter().copied().collect::<BTreeMap<u16, u8>>(), model.clone());
+            for key in 0..400 {
+                prop_assert_eq!(at_once.get(hash(key), |one| one.0 == key).map(|one| one.1), model.get(&key).copied());
             }
             let mut changed = kept.1.clone();
             Table::difference(&kept.0, &table, &|a, b| a.0 == b.0, &|a, b| a == b, &mut |old, new| {

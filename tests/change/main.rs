@@ -3,6 +3,7 @@
 mod guarantees;
 mod letting_go;
 mod limits;
+mod loading;
 mod model;
 mod properties;
 mod steps;

@@ -14,6 +14,7 @@ use tenured::store::Reader;
 use tenured::store::rows::ClaimFilter;
 use tenured::wire::codes::Rtype;
 use tenured::wire::hashed::HashedName;
+use tenured::zone::walk::Trust;
 use tenured::wire::name::{HashKey, Name};
 use tenured::wire::presentation;
 use tenured::zone::alias::Moment;
@@ -38,7 +39,7 @@ impl Server {
 
     pub(crate) async fn start_in(directory: TempDir, clock: Clock) -> Server {
         let options =
-            Options { database: database(&directory), clock: clock.clone(), key: HashKey::new(0x5eed, 0x00dd) };
+            Options { database: database(&directory), clock: clock.clone(), key: HashKey::new(0x5eed, 0x00dd), trust: Trust::default() };
         let started = control::start(options).await.expect("a store that opens");
         Server {
             handle: started.handle,

@@ -195,6 +195,14 @@ class Maker:
             self.zone.add(here, "CNAME", 60, name_text(there))
         self.names += at
 
+    def wild_ring(self):
+        """A wildcard at the apex that leads into a ring; names of the parent's glue may be below it."""
+        wild, ring = (b"*",) + self.zone.apex, (b"ring",) + self.zone.apex
+        if self.rng.random() < 0.4 and self.free(wild) and self.free(ring):
+            self.zone.add(wild, "CNAME", 60, name_text(ring))
+            self.zone.add(ring, "CNAME", 60, name_text(ring))
+            self.names += [wild, ring]
+
     def large(self):
         """RRsets around and above the sizes of UDP."""
         rng = self.rng
@@ -245,6 +253,7 @@ def generate(rng, count):
                 lower.add(tuple(label.lower() for label in child))
                 inner = Maker(rng, Zone(child), others + [apex])
                 inner.fill(rng.choice([3, 8]))
+                inner.wild_ring()
                 zones.append(inner.zone)
         if rng.random() < 0.04:
             maker.huge()

@@ -5,6 +5,7 @@ mod crash;
 mod dns;
 mod hostile;
 mod incidents;
+mod metrics;
 mod ownership;
 mod samples;
 #[path = "../support/server.rs"]

@@ -163,3 +163,36 @@ fn without_a_token_nothing_is_read_or_written() {
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(token).expect("it").permissions());
     assert_eq!(mode & 0o777, 0o600);
 }
+
+#[test]
+fn a_write_that_closes_an_alias_loop_is_refused_with_the_path_and_blocks_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server_with_zone(folder.path());
+    let put = |owner: &str, records: serde_json::Value| {
+        server.api("PUT", &format!("/v1/owners/{owner}/records?prune=false"), Some(json!({"records": records})))
+    };
+    let alias = |name: &str, target: &str| json!({"name": name, "type": "ALIAS", "values": [target]});
+    assert_eq!(put("a", json!([alias("a1.example.com.", "a2.example.com.")])).0, 200);
+    let address = json!({"name": "fine.example.com.", "type": "A", "values": ["192.0.2.1"]});
+    let (status, body) = put("a", json!([alias("a2.example.com.", "a1.example.com."), address]));
+    assert_eq!(status, 207, "{body}");
+    let refused = body["results"].as_array().expect("results").iter().find(|item| item["type"] == "ALIAS").expect("it");
+    assert_eq!(refused["code"], "alias_loop", "{body}");
+    let detail = refused["detail"].as_str().expect("a sentence");
+    assert!(detail.contains("a2.example.com. ALIAS a1.example.com.") && detail.contains("a1.example.com. ALIAS"), "{body}");
+    assert_eq!(server.ask_both("fine.example.com", "A").data(), ["192.0.2.1"]);
+    // A wildcard that its own target matches, and a CNAME that an ALIAS leads to, whichever is written last.
+    let single = |name: &str, rtype: &str, target: &str| {
+        server.api("PUT", &format!("/v1/owners/b/records/{}/{rtype}", part(name)), Some(json!({"values": [target]})))
+    };
+    let (status, body) = single("*.w.example.com.", "ALIAS", "x.w.example.com.");
+    assert_eq!((status, body["code"].as_str()), (422, Some("alias_loop")), "{body}");
+    assert_eq!(single("k2.example.com.", "ALIAS", "k1.example.com.").0, 200);
+    let (status, body) = single("k1.example.com.", "CNAME", "k2.example.com.");
+    assert_eq!((status, body["code"].as_str()), (422, Some("alias_loop")), "{body}");
+    // CNAMEs alone may do as they like.
+    assert_eq!(single("c1.example.com.", "CNAME", "c2.example.com.").0, 200);
+    assert_eq!(single("c2.example.com.", "CNAME", "c1.example.com.").0, 200);
+    let (status, body) = server.api("GET", "/v1/alias-targets?state=nonsense", None);
+    assert_eq!((status, body["code"].as_str()), (400, Some("bad_request")), "{body}");
+}

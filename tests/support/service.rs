@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use tenured::api::{self, ApiState, Defaults, Readiness, Stage};
 use tenured::clock::Clock;
 use tenured::control::{self, Options};
+use tenured::zone::walk::Trust;
 use tenured::wire::name::HashKey;
 use tenured::zone::alias::Moment;
 use tokio::runtime::Runtime;
@@ -33,7 +34,7 @@ impl Service {
         let (clock, readiness) = (Clock::manual(START), Readiness::new());
         Stage::ALL.into_iter().for_each(|stage| readiness.reach(stage));
         let options =
-            Options { database: folder.path().join("tenured.db"), clock: clock.clone(), key: HashKey::new(5, 17) };
+            Options { database: folder.path().join("tenured.db"), clock: clock.clone(), key: HashKey::new(5, 17), trust: Trust::default() };
         let http = runtime.block_on(async {
             let started = control::start(options).await.expect("a store");
             let state = ApiState {
@@ -44,6 +45,7 @@ impl Service {
                 clock: clock.clone(),
                 defaults: Defaults::default(),
                 readiness: readiness.clone(),
+                counters: std::sync::Arc::default(),
             };
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");

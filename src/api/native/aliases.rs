@@ -8,6 +8,7 @@ use axum::response::Response;
 
 use super::check_rows;
 use super::records::zone_filter;
+use crate::ledger::code::Code;
 use crate::alias::LastError;
 use crate::alias::handle::TargetView;
 use crate::api::alias_view::{self, Combined, FamilyView, RecordView, Serving};
@@ -33,6 +34,12 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+/// States of targets and of records (alias.md section 7).
+const STATES: [&str; 15] = [
+    "Pending", "Resolved", "NoData", "Suspect", "TargetNXDomain", "Timeout", "ServFail", "Refused", "Network",
+    "NoResolver", "Loop", "ChainTooLong", "Filtered", "NoAddresses", "Partial",
+];
+
 /// An ALIAS that is served, as it stands.
 struct Looked {
     record: AliasRecordDocument,
@@ -40,8 +47,17 @@ struct Looked {
     since: Option<Moment>,
 }
 
+/// The name of a state; a slip of the pen must not read as "nothing is dead".
+fn known_state(text: &str) -> Result<String, Refused> {
+    if STATES.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let detail = format!("`{}` is no state of an ALIAS: expected one of {}", text.escape_debug(), STATES.join(", "));
+    Err(Refused::new(Code::BadRequest, detail))
+}
+
 async fn list(call: Call) -> Result<Response, Refused> {
-    let states: Vec<String> = call.parameters.all("state").map(str::to_owned).collect();
+    let states: Vec<String> = call.parameters.all("state").map(known_state).collect::<Result<_, _>>()?;
     let owner = call.parameters.text("owner").map(|text| owner_id("owner", text)).transpose()?;
     let target = call.parameters.text("target").map(|text| name_of("target", text)).transpose()?;
     let older_than = call.parameters.text("olderThan").map(duration).transpose()?;

@@ -5,6 +5,7 @@ mod changes;
 mod explain;
 mod fields;
 mod health;
+mod metrics;
 mod owners;
 mod records;
 mod tokens;
@@ -25,6 +26,7 @@ pub const MAX_CHANGES: u32 = 5_000;
 pub fn routes() -> Vec<Route> {
     [
         health::routes(),
+        metrics::routes(),
         zones::routes(),
         zonefile::routes(),
         records::routes(),

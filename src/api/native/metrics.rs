@@ -1,0 +1,192 @@
+//! `/metrics`: counters and states in Prometheus text format 0.0.4, no token (operations.md section 3). All is read or
+//! summed when it is asked for. Labels are words of the code, never names that somebody chose.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Method, header};
+use axum::response::Response;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, prometheus_text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use crate::api::ApiState;
+use crate::api::auth::Access;
+use crate::api::call::{Call, Route};
+use crate::api::problem::Refused;
+use crate::ledger::owner::OwnerState;
+use crate::net::Totals;
+use crate::wire::codes::Rcode;
+
+/// How long the store may take to count owners; they are left out when it takes longer.
+const STORE_TIME: Duration = Duration::from_secs(1);
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::new(Method::GET, "/metrics", Access::Public, metrics)]
+}
+
+async fn metrics(call: Call) -> Result<Response, Refused> {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Scrape::take(&call.state).await));
+    let mut text = String::new();
+    // A String takes whatever is written, and the collector has no error of its own.
+    prometheus_text::encode(&mut text, &registry).map_err(|_| Refused::internal())?;
+    let mut response = Response::new(Body::from(text));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+    Ok(response)
+}
+
+/// All that is shown, at one moment.
+#[derive(Debug)]
+struct Scrape {
+    totals: Totals,
+    zones: u64,
+    records: u64,
+    alias_targets: BTreeMap<&'static str, u64>,
+    alias_hints_dropped: u64,
+    owners: Vec<(OwnerState, u64)>,
+    revision: u64,
+    served_revision: u64,
+    commit: Histogram,
+    publish: Histogram,
+    alarms: Vec<String>,
+}
+
+impl Scrape {
+    async fn take(state: &ApiState) -> Scrape {
+        let owners = tokio::time::timeout(STORE_TIME, state.reader.owner_states()).await;
+        // Read before the Snapshot: a commit in between must not look like a server that lags behind its store.
+        let revision = *state.handle.revisions().borrow();
+        let snapshot = state.handle.published().get();
+        let mut alias_targets = BTreeMap::new();
+        for entry in snapshot.alias.iter() {
+            *alias_targets.entry(entry.state().text()).or_default() += 1;
+        }
+        let measures = state.handle.measures();
+        Scrape {
+            totals: state.counters.totals(),
+            zones: snapshot.zone_count() as u64,
+            records: snapshot.record_count(),
+            alias_targets,
+            alias_hints_dropped: state.alias.as_ref().map_or(0, |alias| alias.hints_dropped()),
+            // A store that cannot be read leaves them out; the data plane's numbers are wanted then most of all.
+            owners: owners.ok().and_then(Result::ok).unwrap_or_default(),
+            revision,
+            served_revision: snapshot.revision,
+            commit: measures.commit.clone(),
+            publish: measures.publish.clone(),
+            alarms: state.readiness.alarms().into_iter().map(|(alarm, _)| alarm).collect(),
+        }
+    }
+
+    fn data_plane(&self, out: &mut Families<'_>) -> fmt::Result {
+        let requests = self.totals.requests.iter().map(|one| {
+            ([("transport", one.transport), ("family", one.family), ("qtype", one.qtype)], one.count)
+        });
+        out.counters("tenured_dns_requests", "Queries that got a response, by type of the question", requests)?;
+        let mut by_word: BTreeMap<_, u64> = BTreeMap::new();
+        for one in &self.totals.responses {
+            *by_word.entry((one.transport, rcode(one.rcode))).or_default() += one.count;
+        }
+        let responses = by_word.into_iter().map(|((transport, code), count)| {
+            ([("transport", transport), ("rcode", code)], count)
+        });
+        out.counters("tenured_dns_responses", "Responses by their code", responses)?;
+        let dropped = self.totals.dropped.iter().map(|(reason, count)| ([("reason", *reason)], *count));
+        out.counters("tenured_dns_dropped", "Messages without a response", dropped)
+    }
+
+    fn content(&self, out: &mut Families<'_>) -> fmt::Result {
+        out.gauge("tenured_zones", "Zones that are served", self.zones)?;
+        out.gauge("tenured_records", "Records that are served", self.records)?;
+        out.gauge("tenured_revision", "Revision of the last commit", self.revision)?;
+        out.gauge("tenured_served_revision", "Revision that queries are answered from", self.served_revision)?;
+        let owners = self.owners.iter().map(|(state, count)| ([("state", state.text())], *count));
+        out.gauges("tenured_owners", "Owners by their state", owners)?;
+        let targets = self.alias_targets.iter().map(|(state, count)| ([("state", *state)], *count));
+        out.gauges("tenured_alias_targets", "Targets of ALIAS records outside the hosted zones, by state", targets)?;
+        let dropped = [([], self.alias_hints_dropped)];
+        out.counters("tenured_alias_hints_dropped", "Hints of new ALIAS targets for which there was no room", dropped)
+    }
+}
+
+impl Collector for Scrape {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut out = Families(encoder);
+        let build = [([("version", env!("CARGO_PKG_VERSION"))], 1)];
+        out.gauges("tenured_build_info", "The program that runs", build)?;
+        self.data_plane(&mut out)?;
+        self.content(&mut out)?;
+        out.histogram("tenured_store_commit_duration_seconds", "Commits of the store", &self.commit)?;
+        out.histogram("tenured_publish_duration_seconds", "Publications of a Snapshot", &self.publish)?;
+        let alarms = self.alarms.iter().map(|alarm| ([("alarm", alarm.as_str())], 1));
+        out.gauges("tenured_alarm", "Alarms that are on; /readyz?verbose says what to do", alarms)
+    }
+}
+
+/// Writes families of metrics.
+struct Families<'a>(DescriptorEncoder<'a>);
+
+impl Families<'_> {
+    /// Counters; `name` is without `_total`, which the format adds.
+    fn counters<const LABELS: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = ([(&'static str, &'static str); LABELS], u64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (labels, count) in samples {
+            ConstCounter::new(count).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    /// One gauge without labels.
+    fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let encoder = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        ConstGauge::new(value).encode(encoder)
+    }
+
+    /// Gauges.
+    fn gauges<'l, const LABELS: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = ([(&'static str, &'l str); LABELS], u64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (labels, value) in samples {
+            ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) -> fmt::Result {
+        histogram.encode(self.0.encode_descriptor(name, help, None, MetricType::Histogram)?)
+    }
+}
+
+/// The word of a response code; those without one here are one.
+fn rcode(rcode: Rcode) -> &'static str {
+    match rcode {
+        Rcode::NOERROR => "NOERROR",
+        Rcode::FORMERR => "FORMERR",
+        Rcode::SERVFAIL => "SERVFAIL",
+        Rcode::NXDOMAIN => "NXDOMAIN",
+        Rcode::NOTIMP => "NOTIMP",
+        Rcode::REFUSED => "REFUSED",
+        Rcode::YXDOMAIN => "YXDOMAIN",
+        Rcode::NOTAUTH => "NOTAUTH",
+        Rcode::BADVERS => "BADVERS",
+        Rcode::BADCOOKIE => "BADCOOKIE",
+        _ => "other",
+    }
+}
