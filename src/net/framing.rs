@@ -36,7 +36,7 @@ impl Incoming {
 
     /// Takes the next message, if it is whole.
     #[inline]
-    pub fn next(&mut self) -> Next<'_> {
+    pub fn take(&mut self) -> Next<'_> {
         let rest = &self.octets[self.taken..];
         let Some((length, behind)) = rest.split_first_chunk::<LENGTH>() else {
             return if rest.is_empty() { Next::Empty } else { Next::Unfinished };
@@ -80,7 +80,7 @@ mod tests {
             let mut incoming = Incoming::default();
             incoming.room(2).extend_from_slice(&[0, length]);
             let wanted = if length < 12 { Next::NoMessage } else { Next::Unfinished };
-            assert_eq!(incoming.next(), wanted, "{length}");
+            assert_eq!(incoming.take(), wanted, "{length}");
         }
     }
 
@@ -88,11 +88,11 @@ mod tests {
     fn memory_is_given_back_when_all_is_taken() {
         let mut incoming = Incoming::default();
         incoming.room(2048).extend_from_slice(&[&[0, 12][..], &[7; 12], &[0]].concat());
-        assert_eq!(incoming.next(), Next::Message(&[7; 12]));
-        assert_eq!(incoming.next(), Next::Unfinished);
+        assert_eq!(incoming.take(), Next::Message(&[7; 12]));
+        assert_eq!(incoming.take(), Next::Unfinished);
         incoming.room(1).extend_from_slice(&[[12].as_slice(), &[8; 12]].concat());
-        assert_eq!(incoming.next(), Next::Message(&[8; 12]));
-        assert_eq!(incoming.next(), Next::Empty);
+        assert_eq!(incoming.take(), Next::Message(&[8; 12]));
+        assert_eq!(incoming.take(), Next::Empty);
         incoming.forget();
         assert_eq!(incoming.octets.capacity(), 0);
     }

@@ -201,7 +201,7 @@ impl Connection {
             if self.is_full() {
                 break None;
             }
-            match incoming.next() {
+            match incoming.take() {
                 Next::Message(octets) => {
                     taken = true;
                     self.answer(place, octets, None);

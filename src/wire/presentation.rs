@@ -254,6 +254,7 @@ mod tests {
     fn fields_need_no_white_space_between_them_and_parentheses_their_other_half() {
         for (rtype, text, wanted) in [
             (Rtype::HTTPS, "1 . alpn=\"h3,h2\"", Ok("1 . alpn=h3,h2")),
+            (Rtype::SVCB, "1 . alpn=\"h3,h2\" port=\"53\"", Ok("1 . alpn=h3,h2 port=53")),
             (Rtype::HTTPS, "1 . alpn=\"h3", Err("quoted text has no end")),
             (Rtype::TXT, "a\"b\"(c)\"d\"", Ok("\"a\" \"b\" \"c\" \"d\"")),
             (Rtype::SOA, "ns. host. ( 1 ; serial\n 2 3\n4 5 ) ; end", Ok("ns. host. 1 2 3 4 5")),

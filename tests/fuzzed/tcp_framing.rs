@@ -58,7 +58,7 @@ pub fn run(input: &[u8]) {
         rest = behind;
         incoming.room(piece.len()).extend_from_slice(piece);
         loop {
-            state = match incoming.next() {
+            state = match incoming.take() {
                 Next::Message(message) => {
                     found.push(message.to_vec());
                     continue;

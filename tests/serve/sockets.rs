@@ -84,10 +84,7 @@ fn rcode(reply: &[u8]) -> u8 {
 fn is_closed(stream: &mut TcpStream) -> bool {
     match stream.read(&mut [0; 1]) {
         Ok(count) => count == 0,
-        Err(error) => match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => false,
-            _ => true,
-        },
+        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
     }
 }
 
