@@ -63,7 +63,11 @@ const KINDS: &[Kind] = &[
     hot("CNAME chain of three to an A", "c1.bench.example. A"),
     hot("NODATA", "n0.g0.bench.example. AAAA"),
     Kind { name: "NXDOMAIN", asked: Asked::Hot("nosuch.bench.example. A"), rcode: Rcode::NXDOMAIN },
-    Kind { name: "NXDOMAIN, four labels deep", asked: Asked::Hot("a.b.c.nosuch.bench.example. A"), rcode: Rcode::NXDOMAIN },
+    Kind {
+        name: "NXDOMAIN, four labels deep",
+        asked: Asked::Hot("a.b.c.nosuch.bench.example. A"),
+        rcode: Rcode::NXDOMAIN,
+    },
     hot("wildcard", "x.wild.bench.example. A"),
     hot("referral with glue", "x.sub.bench.example. A"),
     hot("DNAME", "n0.g0.old.bench.example. A"),

@@ -26,7 +26,11 @@ pub(crate) use {note, out};
 /// Starts printing log lines on standard error. A second call changes nothing.
 pub fn start(format: LogFormat) {
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_ansi(colours).log_internal_errors(false);
+    let builder = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(colours)
+        .log_internal_errors(false);
     // An earlier subscriber, as tests may have one, stays.
     let _ = match format {
         LogFormat::Text => tracing::subscriber::set_global_default(builder.finish()),

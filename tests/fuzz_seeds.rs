@@ -74,7 +74,8 @@ fn messages(golden: &str) -> Vec<Vec<u8>> {
 
 /// The zones of the golden files and of the samples, as text.
 fn zones() -> Seeds {
-    let mut zones: Seeds = files(&root().join("zones"), ".zone").iter().map(|path| fs::read(path).expect("a zone")).collect();
+    let mut zones: Seeds =
+        files(&root().join("zones"), ".zone").iter().map(|path| fs::read(path).expect("a zone")).collect();
     for golden in golden() {
         for block in golden.split("\n[").filter(|block| block.starts_with("zone")) {
             let (_head, text) = block.split_once('\n').unwrap_or_default();

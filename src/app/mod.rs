@@ -12,7 +12,6 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use crate::telemetry::out;
 use crate::alias::actor::{self, Setup};
 use crate::alias::addresses::Internal;
 use crate::alias::handle::AliasHandle;
@@ -23,6 +22,7 @@ use crate::config::Config;
 use crate::control::{self, Handle, Started};
 use crate::net::{ConnectionLimits, Listeners, Serving};
 use crate::telemetry;
+use crate::telemetry::out;
 use crate::wire::name::HashKey;
 use crate::zone::alias::AliasBatch;
 
@@ -153,7 +153,9 @@ fn start_alias(
         None => system_upstreams(own),
     };
     if let Some(server) = servers.iter().find(|server| is_own(**server, own)) {
-        return Err(format!("the upstream {server} is an address of this server: ALIAS targets would be asked of itself"));
+        return Err(format!(
+            "the upstream {server} is an address of this server: ALIAS targets would be asked of itself"
+        ));
     }
     let upstreams = Upstreams::new(&servers).map_err(|error| format!("the upstreams cannot be used: {error}"))?;
     let setup = Setup {

@@ -8,8 +8,8 @@ use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
 use super::report;
-use crate::telemetry::note;
 use crate::api::documents::{List, RecordDocument, ReportDocument, TokenDocument, ZoneDocument};
+use crate::telemetry::note;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -98,8 +98,7 @@ async fn list(flags: &ListFlags, client: &Client, format: Format) -> Result<(), 
         ("owner", &flags.owner),
         ("state", &flags.state),
     ];
-    let query: Vec<(&str, &str)> =
-        filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
+    let query: Vec<(&str, &str)> = filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
     let list: List<RecordDocument> = client.get("/v1/records", &query).await?;
     match format {
         Format::Json => output::print_json(&list),

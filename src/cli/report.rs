@@ -4,8 +4,8 @@ use reqwest::StatusCode;
 
 use super::failure::{Failure, advice, holder_text};
 use super::output::{self, Format};
-use crate::telemetry::note;
 use crate::api::documents::{DeletedDocument, ItemDocument, ReportDocument, SummaryDocument};
+use crate::telemetry::note;
 
 /// Most refused items that are explained one by one.
 const MAX_EXPLAINED: usize = 20;
@@ -107,8 +107,7 @@ pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Forma
                 .records
                 .iter()
                 .map(|item| {
-                    let note =
-                        item.promoted.as_ref().map(|promoted| format!("now served: that of {}", promoted.owner));
+                    let note = item.promoted.as_ref().map(|promoted| format!("now served: that of {}", promoted.owner));
                     let owner = item.owner.clone().unwrap_or_default();
                     vec![item.name.clone(), item.rtype.clone(), item.outcome.clone(), owner, note.unwrap_or_default()]
                 })

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
-use crate::telemetry::note;
 use crate::api::documents::{DeletedDocument, List, TokenDocument};
+use crate::telemetry::note;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

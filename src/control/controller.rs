@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::assemble;
-use super::loops::{self, Closing};
 use super::handle::Request;
+use super::loops::{self, Closing};
 use super::measures::{Measures, observe};
 use crate::clock::Clock;
 use crate::ledger::code::Code;
@@ -210,9 +210,8 @@ impl Controller {
         command: &Command,
     ) -> Result<Attempt, StoreError> {
         let now = self.clock.now();
-        let scope = Scope::of(command, &request.actor, &|name: &Name| {
-            working.zone_of(name).map(|zone| zone.apex().clone())
-        });
+        let scope =
+            Scope::of(command, &request.actor, &|name: &Name| working.zone_of(name).map(|zone| zone.apex().clone()));
         let mut ledger = self.writer.ledger(&scope).await?;
         ledger.zone_count = working.zone_count() as u64;
         let before = ledger.revision;

@@ -77,7 +77,9 @@ fn judge(
     // CNAMEs alone may loop: resolvers know what to make of that (answers.md L10).
     let with_alias = path.iter().any(|step| step.contains(" ALIAS "));
     let (code, detail) = match end {
-        WalkEnd::Loop if with_alias => (Code::AliasLoop, format!("this would lead back to itself: {}", path.join(", "))),
+        WalkEnd::Loop if with_alias => {
+            (Code::AliasLoop, format!("this would lead back to itself: {}", path.join(", ")))
+        }
         WalkEnd::ChainTooLong if with_alias => {
             (Code::AliasChainTooLong, format!("this would be a chain of over {MAX_STEPS} steps: {}", path.join(", ")))
         }

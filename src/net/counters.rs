@@ -110,12 +110,7 @@ struct Block {
 
 impl Block {
     fn new(transport: Transport) -> Block {
-        Block {
-            transport,
-            requests: Default::default(),
-            responses: Default::default(),
-            unanswered: Default::default(),
-        }
+        Block { transport, requests: Default::default(), responses: Default::default(), unanswered: Default::default() }
     }
 
     #[inline]

@@ -163,7 +163,8 @@ pub async fn names(
 
 /// The name with which a page ends that starts behind `from`; none if it is the last page.
 async fn page_end(writer: &mut Writer, from: &(i64, Vec<u8>)) -> Result<Option<(i64, Vec<u8>)>, StoreError> {
-    let row = sqlx::query(sql::PAGE_END).bind(from.0).bind(&from.1).bind(PAGE).fetch_optional(writer.connection()).await?;
+    let row =
+        sqlx::query(sql::PAGE_END).bind(from.0).bind(&from.1).bind(PAGE).fetch_optional(writer.connection()).await?;
     // A place that cannot be read ends no page: what follows is read row by row.
     Ok(row.and_then(|row| Some((row.try_get(0).ok()?, row.try_get(1).ok()?))))
 }
@@ -192,7 +193,8 @@ async fn rows(
     each: &mut impl FnMut(Stored<'_>),
 ) -> Result<(), StoreError> {
     let mut at_name: Vec<Claim> = Vec::new();
-    let query = sqlx::query(sql::CLAIMS_BETWEEN).bind(range.from.0).bind(&range.from.1).bind(range.to.0).bind(&range.to.1);
+    let query =
+        sqlx::query(sql::CLAIMS_BETWEEN).bind(range.from.0).bind(&range.from.1).bind(range.to.0).bind(&range.to.1);
     let mut rows = query.fetch(writer.connection());
     while let Some(row) = rows.next().await {
         let row = row?;

@@ -53,7 +53,8 @@ impl<'a> Octets<'a> {
         let (is_negative, digits) = word.strip_prefix(b"-").map_or((false, word), |digits| (true, digits));
         let mut number = 0_i64;
         for digit in digits {
-            number = number.checked_mul(10)?.checked_add(i64::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?))?;
+            number =
+                number.checked_mul(10)?.checked_add(i64::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?))?;
         }
         if digits.is_empty() { None } else { T::try_from(if is_negative { -number } else { number }).ok() }
     }

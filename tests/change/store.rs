@@ -3,8 +3,8 @@
 use tenured::control::{self, Options};
 use tenured::ledger::code::Code;
 use tenured::store::StoreError;
-use tenured::zone::walk::Trust;
 use tenured::wire::name::HashKey;
+use tenured::zone::walk::Trust;
 
 use self::outside::Sql;
 use crate::support::{Server, name};
@@ -139,7 +139,12 @@ async fn writes_are_refused_and_answers_go_on_while_the_store_is_locked() {
 #[tokio::test]
 async fn a_second_server_on_the_same_store_is_told_who_is_first() {
     let server = Server::start().await;
-    let options = Options { database: server.database(), clock: server.clock.clone(), key: HashKey::new(1, 2), trust: Trust::default() };
+    let options = Options {
+        database: server.database(),
+        clock: server.clock.clone(),
+        key: HashKey::new(1, 2),
+        trust: Trust::default(),
+    };
     let error = control::start(options).await.expect_err("it is in use");
     assert!(matches!(error, StoreError::InUse { process: Some(process), .. } if process == std::process::id()));
     server.restart().await;
@@ -157,7 +162,9 @@ async fn a_store_of_a_newer_version_is_refused_with_a_sentence() {
     )
     .await;
     sql.close().await;
-    let error = control::start(Options { database, clock, key: HashKey::new(1, 2), trust: Trust::default() }).await.expect_err("it is newer");
+    let error = control::start(Options { database, clock, key: HashKey::new(1, 2), trust: Trust::default() })
+        .await
+        .expect_err("it is newer");
     assert!(matches!(error, StoreError::Newer(_)), "{error}");
 }
 

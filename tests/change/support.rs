@@ -14,11 +14,11 @@ use tenured::store::Reader;
 use tenured::store::rows::ClaimFilter;
 use tenured::wire::codes::Rtype;
 use tenured::wire::hashed::HashedName;
-use tenured::zone::walk::Trust;
 use tenured::wire::name::{HashKey, Name};
 use tenured::wire::presentation;
 use tenured::zone::alias::Moment;
 use tenured::zone::content::Lookup;
+use tenured::zone::walk::Trust;
 
 /// 30 November 2026, 12:00 UTC.
 pub(crate) const START: Moment = Moment(1_796_040_000_000);
@@ -38,8 +38,12 @@ impl Server {
     }
 
     pub(crate) async fn start_in(directory: TempDir, clock: Clock) -> Server {
-        let options =
-            Options { database: database(&directory), clock: clock.clone(), key: HashKey::new(0x5eed, 0x00dd), trust: Trust::default() };
+        let options = Options {
+            database: database(&directory),
+            clock: clock.clone(),
+            key: HashKey::new(0x5eed, 0x00dd),
+            trust: Trust::default(),
+        };
         let started = control::start(options).await.expect("a store that opens");
         Server {
             handle: started.handle,

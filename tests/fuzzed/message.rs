@@ -70,5 +70,10 @@ fn check_question(reply: &Reply, sent: &[u8]) {
         assert_eq!(reply.question, sent[12..12 + reply.question.len()]);
         assert_eq!(sent[4..6], [0, 1], "a question that is not one");
     }
-    assert!(!matches!(reply.rcode(), 0 | 3 | 6) || reply.opcode() == 0, "{} to opcode {}", reply.rcode(), reply.opcode());
+    assert!(
+        !matches!(reply.rcode(), 0 | 3 | 6) || reply.opcode() == 0,
+        "{} to opcode {}",
+        reply.rcode(),
+        reply.opcode()
+    );
 }

@@ -61,7 +61,10 @@ fn check_finding(finding: &Finding) {
 /// What every zone has that is loaded.
 fn check_content(file: &ZoneFile) {
     let soa: Vec<_> = file.rrsets.iter().filter(|(_, rrset)| rrset.rtype == Rtype::SOA).collect();
-    assert!(matches!(&soa[..], [(name, rrset)] if *name == file.origin && rrset.records.len() == 1), "one SOA, at the apex");
+    assert!(
+        matches!(&soa[..], [(name, rrset)] if *name == file.origin && rrset.records.len() == 1),
+        "one SOA, at the apex"
+    );
     for (name, rrset) in &file.rrsets {
         assert!(name.is_at_or_below(&file.origin), "{name} is outside");
         assert!(rrset.ttl <= 0x7fff_ffff && !rrset.records.is_empty(), "{name} {rrset:?}");

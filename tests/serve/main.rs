@@ -9,9 +9,9 @@ mod incidents;
 mod metrics;
 mod ownership;
 mod quarantine;
+mod rate_limit;
 mod samples;
 #[path = "../support/server.rs"]
 mod server;
-mod rate_limit;
 mod sockets;
 mod transfers;

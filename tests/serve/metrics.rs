@@ -104,7 +104,8 @@ fn queries_are_counted_by_transport_family_and_type_and_replies_by_code() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = sample_server(folder.path(), &["--dns", "[::1]:0"]);
     let [v4, v6] = addresses(&server);
-    let asked = [("www.example.com", "A"), ("nothing.example.com", "A"), ("example.com", "MX"), ("example.org", "TYPE999")];
+    let asked =
+        [("www.example.com", "A"), ("nothing.example.com", "A"), ("example.com", "MX"), ("example.org", "TYPE999")];
     for (name, rtype) in asked {
         ask(v4, Over::Udp, name, rtype);
     }
@@ -123,9 +124,8 @@ fn queries_are_counted_by_transport_family_and_type_and_replies_by_code() {
         ("udp", "ipv6", "ANY", 1.0),
         ("tcp", "ipv4", "HTTPS", 1.0),
     ] {
-        let sample = format!(
-            "tenured_dns_requests_total{{transport=\"{transport}\",family=\"{family}\",qtype=\"{qtype}\"}}"
-        );
+        let sample =
+            format!("tenured_dns_requests_total{{transport=\"{transport}\",family=\"{family}\",qtype=\"{qtype}\"}}");
         assert_eq!(scraped.value(&sample), count, "{sample}\n{}", scraped.text);
     }
     for (transport, rcode, count) in
@@ -152,7 +152,11 @@ fn a_write_shows_in_the_revision_the_records_and_the_time_of_its_commit() {
     }
     for name in ["tenured_store_commit_duration_seconds", "tenured_publish_duration_seconds"] {
         assert!(after.value(&format!("{name}_count")) > before.value(&format!("{name}_count")), "{name}");
-        assert_eq!(after.value(&format!("{name}_bucket{{le=\"+Inf\"}}")), after.value(&format!("{name}_count")), "{name}");
+        assert_eq!(
+            after.value(&format!("{name}_bucket{{le=\"+Inf\"}}")),
+            after.value(&format!("{name}_count")),
+            "{name}"
+        );
     }
     assert_eq!(after.value("tenured_zones"), 4.0);
     assert_eq!(after.value(&format!("tenured_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"))), 1.0);

@@ -77,7 +77,9 @@ fn a_dry_run_says_what_would_be_and_does_nothing() {
 fn deleting_an_owner_takes_its_whole_subtree_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server_with_zone(folder.path());
-    for (owner, parent, host) in [("project", None, "p"), ("namespace", Some("project"), "n"), ("gateway", Some("namespace"), "g")] {
+    for (owner, parent, host) in
+        [("project", None, "p"), ("namespace", Some("project"), "n"), ("gateway", Some("namespace"), "g")]
+    {
         let mut body = json!({"records": [
             {"name": format!("{host}.example.com."), "type": "A", "values": ["192.0.2.1"]}]});
         if let Some(parent) = parent {
@@ -179,7 +181,10 @@ fn a_write_that_closes_an_alias_loop_is_refused_with_the_path_and_blocks_nothing
     let refused = body["results"].as_array().expect("results").iter().find(|item| item["type"] == "ALIAS").expect("it");
     assert_eq!(refused["code"], "alias_loop", "{body}");
     let detail = refused["detail"].as_str().expect("a sentence");
-    assert!(detail.contains("a2.example.com. ALIAS a1.example.com.") && detail.contains("a1.example.com. ALIAS"), "{body}");
+    assert!(
+        detail.contains("a2.example.com. ALIAS a1.example.com.") && detail.contains("a1.example.com. ALIAS"),
+        "{body}"
+    );
     assert_eq!(server.ask_both("fine.example.com", "A").data(), ["192.0.2.1"]);
     // A wildcard that its own target matches, and a CNAME that an ALIAS leads to, whichever is written last.
     let single = |name: &str, rtype: &str, target: &str| {

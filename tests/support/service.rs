@@ -8,9 +8,9 @@ use tempfile::TempDir;
 use tenured::api::{self, ApiState, Defaults, Readiness, Stage};
 use tenured::clock::Clock;
 use tenured::control::{self, Options};
-use tenured::zone::walk::Trust;
 use tenured::wire::name::HashKey;
 use tenured::zone::alias::Moment;
+use tenured::zone::walk::Trust;
 use tokio::runtime::Runtime;
 
 /// 30 November 2026, 12:00 UTC.
@@ -33,8 +33,12 @@ impl Service {
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
         let (clock, readiness) = (Clock::manual(START), Readiness::new());
         Stage::ALL.into_iter().for_each(|stage| readiness.reach(stage));
-        let options =
-            Options { database: folder.path().join("tenured.db"), clock: clock.clone(), key: HashKey::new(5, 17), trust: Trust::default() };
+        let options = Options {
+            database: folder.path().join("tenured.db"),
+            clock: clock.clone(),
+            key: HashKey::new(5, 17),
+            trust: Trust::default(),
+        };
         let http = runtime.block_on(async {
             let started = control::start(options).await.expect("a store");
             let state = ApiState {

@@ -8,7 +8,6 @@ use axum::response::Response;
 
 use super::check_rows;
 use super::records::zone_filter;
-use crate::ledger::code::Code;
 use crate::alias::LastError;
 use crate::alias::handle::TargetView;
 use crate::api::alias_view::{self, Combined, FamilyView, RecordView, Serving};
@@ -18,6 +17,7 @@ use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocu
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::claim::ClaimState;
+use crate::ledger::code::Code;
 use crate::ledger::owner::OwnerId;
 use crate::store::rows::{ClaimFilter, ClaimRow};
 use crate::wire::codes::Rtype;
@@ -36,8 +36,21 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// States of targets and of records (alias.md section 7).
 const STATES: [&str; 15] = [
-    "Pending", "Resolved", "NoData", "Suspect", "TargetNXDomain", "Timeout", "ServFail", "Refused", "Network",
-    "NoResolver", "Loop", "ChainTooLong", "Filtered", "NoAddresses", "Partial",
+    "Pending",
+    "Resolved",
+    "NoData",
+    "Suspect",
+    "TargetNXDomain",
+    "Timeout",
+    "ServFail",
+    "Refused",
+    "Network",
+    "NoResolver",
+    "Loop",
+    "ChainTooLong",
+    "Filtered",
+    "NoAddresses",
+    "Partial",
 ];
 
 /// An ALIAS that is served, as it stands.
@@ -69,14 +82,14 @@ async fn list(call: Call) -> Result<Response, Refused> {
     }
     let now = call.state.clock.now();
     if let Some(age) = older_than {
-        looked.retain(|one| {
-            one.since.is_some_and(|since| u128::from(now.0.saturating_sub(since.0)) >= age.as_millis())
-        });
+        looked
+            .retain(|one| one.since.is_some_and(|since| u128::from(now.0.saturating_sub(since.0)) >= age.as_millis()));
     }
     let mut rows = grouped(&call, looked).await?;
     rows.retain(|row| {
         let state = |one: &str| {
-            row.state.eq_ignore_ascii_case(one) || row.records.iter().any(|record| record.state.eq_ignore_ascii_case(one))
+            row.state.eq_ignore_ascii_case(one)
+                || row.records.iter().any(|record| record.state.eq_ignore_ascii_case(one))
         };
         states.is_empty() || states.iter().any(|one| state(one))
     });
@@ -93,7 +106,9 @@ async fn show_one(call: Call) -> Result<Response, Refused> {
     let (_, looked) = look(&call, &filter).await?;
     let rows = grouped(&call, looked).await?;
     let row = rows.into_iter().next().ok_or_else(|| {
-        Refused::not_found(format!("no ALIAS is served at {name}: GET /v1/records?name={name} shows what is claimed there"))
+        Refused::not_found(format!(
+            "no ALIAS is served at {name}: GET /v1/records?name={name} shows what is claimed there"
+        ))
     })?;
     document(StatusCode::OK, &row)
 }

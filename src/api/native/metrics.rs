@@ -87,17 +87,18 @@ impl Scrape {
     }
 
     fn data_plane(&self, out: &mut Families<'_>) -> fmt::Result {
-        let requests = self.totals.requests.iter().map(|one| {
-            ([("transport", one.transport), ("family", one.family), ("qtype", one.qtype)], one.count)
-        });
+        let requests = self
+            .totals
+            .requests
+            .iter()
+            .map(|one| ([("transport", one.transport), ("family", one.family), ("qtype", one.qtype)], one.count));
         out.counters("tenured_dns_requests", "Queries that got a response, by type of the question", requests)?;
         let mut by_word: BTreeMap<_, u64> = BTreeMap::new();
         for one in &self.totals.responses {
             *by_word.entry((one.transport, rcode(one.rcode))).or_default() += one.count;
         }
-        let responses = by_word.into_iter().map(|((transport, code), count)| {
-            ([("transport", transport), ("rcode", code)], count)
-        });
+        let responses =
+            by_word.into_iter().map(|((transport, code), count)| ([("transport", transport), ("rcode", code)], count));
         out.counters("tenured_dns_responses", "Responses by their code", responses)?;
         let dropped = self.totals.dropped.iter().map(|(reason, count)| ([("reason", *reason)], *count));
         out.counters("tenured_dns_dropped", "Messages without a response", dropped)
