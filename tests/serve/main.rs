@@ -6,6 +6,7 @@ mod dns;
 mod holds;
 mod hostile;
 mod incidents;
+mod leases;
 mod ownership;
 mod quarantine;
 mod samples;

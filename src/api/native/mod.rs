@@ -6,6 +6,7 @@ mod explain;
 mod fields;
 mod health;
 mod holds;
+mod leases;
 mod owners;
 mod records;
 mod tokens;
@@ -38,6 +39,7 @@ pub fn routes() -> Vec<Route> {
         aliases::routes(),
         transfers::routes(),
         holds::routes(),
+        leases::routes(),
     ]
     .concat()
 }
