@@ -1,5 +1,6 @@
-//! What is done by the clock: ending leases, and purging what was long enough in quarantine. All times stand in the store, so a restart
-//! loses none; every step is a command of the server itself and checks again what it was planned for.
+//! What is done by the clock: ending leases, and purging what was long enough in quarantine. All times stand in the
+//! store, so a restart loses none; every step is a command of the server itself and checks again what it was planned
+//! for.
 
 use std::time::{Duration, Instant};
 

@@ -26,18 +26,20 @@ statements! {
             UNION
             SELECT o.parent FROM wanted AS w JOIN owner AS o ON o.id = w.id WHERE o.parent IS NOT NULL)
         SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at, l.expired_at,
-            l.settled
-        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id LEFT JOIN lease AS l ON l.owner_id = o.id";
+            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
+            l.expired_at, l.settled
+        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id
+            LEFT JOIN lease AS l ON l.owner_id = o.id";
     OWNERS_BY_ID = "
         WITH RECURSIVE wanted (id) AS (
             SELECT j.value FROM json_each(?1) AS j
             UNION
             SELECT o.parent FROM wanted AS w JOIN owner AS o ON o.id = w.id WHERE o.parent IS NOT NULL)
         SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at, l.expired_at,
-            l.settled
-        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id LEFT JOIN lease AS l ON l.owner_id = o.id";
+            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
+            l.expired_at, l.settled
+        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id
+            LEFT JOIN lease AS l ON l.owner_id = o.id";
     SUBTREE = "
         WITH RECURSIVE below (id) AS (
             SELECT ?1
@@ -46,8 +48,8 @@ statements! {
         SELECT id FROM below";
     ALL_OWNERS = "
         SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at, l.expired_at,
-            l.settled
+            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
+            l.expired_at, l.settled
         FROM owner AS o LEFT JOIN lease AS l ON l.owner_id = o.id ORDER BY o.name";
     OWNER_COUNTS = "SELECT owner_id, state, count(*) FROM claim GROUP BY owner_id, state";
     OWNER_COUNTS_OF = "SELECT owner_id, state, count(*) FROM claim WHERE owner_id = ?1 GROUP BY owner_id, state";

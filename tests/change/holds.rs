@@ -39,7 +39,7 @@ async fn held_deletes_are_kept_and_the_same_apply_is_the_same_hold() {
     let (revision, history) = (server.revision(), server.history_length().await);
     server.clock.advance(1_000);
     apply_numbers(&server, 0..5).await;
-    assert_eq!(holds(&server).await, [first.clone()]);
+    assert_eq!(holds(&server).await, std::slice::from_ref(&first));
     assert_eq!((server.revision(), server.history_length().await), (revision, history));
     // Another set is another hold.
     apply_numbers(&server, 0..6).await;
