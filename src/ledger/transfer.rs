@@ -82,9 +82,10 @@ pub(super) fn hand_over(draft: &mut Draft, actor: &Actor, mut moving: Vec<Claim>
         let before = draft.claims(&key).to_vec();
         let mut moved = Vec::new();
         for claim in at_name {
-            let forbidden = draft.ledger.zones.get(&claim.zone).and_then(|zone| {
-                entitlement::check_record(&draft.ledger, actor, zone, &claim.name, claim.rtype).err()
-            });
+            let forbidden =
+                draft.ledger.zones.get(&claim.zone).and_then(|zone| {
+                    entitlement::check_record(&draft.ledger, actor, zone, &claim.name, claim.rtype).err()
+                });
             match forbidden {
                 Some(problem) => draft.report_claim(claim, ItemOutcome::Invalid, Some(problem)),
                 None => moved.push(give(draft, claim, to, &to_id)),

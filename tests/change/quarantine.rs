@@ -77,9 +77,8 @@ async fn an_owner_in_quarantine_goes_at_the_end_unless_it_writes() {
     let report = server.run(put_owner_aside("project")).await.expect("aside");
     assert_eq!(items(&report), ["mail.example.com. A quarantined", "web.example.com. A quarantined"]);
     assert!(!server.run(put_owner_aside("project")).await.expect("again").changed);
-    let state = async |owner: &str| {
-        server.reader.owner(&id(owner)).await.expect("a look-up").map(|found| found.owner.state)
-    };
+    let state =
+        async |owner: &str| server.reader.owner(&id(owner)).await.expect("a look-up").map(|found| found.owner.state);
     assert_eq!(state("web").await, Some(OwnerState::Deleting));
     server.apply("web", &["web.example.com. A 192.0.2.1"]).await;
     assert_eq!(state("web").await, Some(OwnerState::Active));

@@ -34,8 +34,12 @@ async fn a_transfer_touches_no_data_and_leaves_history() {
 async fn a_transfer_is_limited_to_what_matches() {
     let server = Server::with_zone().await;
     server.create_zone("example.org.").await;
-    let records =
-        ["a.example.com. A 192.0.2.1", "a.example.com. TXT one", "b.example.com. A 192.0.2.2", "a.example.org. A 192.0.2.3"];
+    let records = [
+        "a.example.com. A 192.0.2.1",
+        "a.example.com. TXT one",
+        "b.example.com. A 192.0.2.2",
+        "a.example.org. A 192.0.2.3",
+    ];
     server.apply("old", &records).await;
     let at_a = Transfer { name: Some(name("a.example.com.")), rtype: Some(Rtype::A), ..transfer("old", "new") };
     let report = server.run(Command::Transfer(at_a)).await.expect("a transfer");
@@ -99,7 +103,10 @@ async fn an_owner_that_goes_may_leave_its_records_and_zones_to_another() {
     let delete = DeleteOwner { records: Fate::Released(id("b")), ..DeleteOwner::new(id("a")) };
     let report = server.run(Command::DeleteOwner(delete.clone())).await.expect("released");
     assert_eq!((items(&report), report.owners_deleted.len()), (vec!["www.example.com. A updated".to_owned()], 1));
-    assert_eq!((server.values("www.example.com.", "A"), server.serial("example.com.")), (vec!["192.0.2.1".to_owned()], serial));
+    assert_eq!(
+        (server.values("www.example.com.", "A"), server.serial("example.com.")),
+        (vec!["192.0.2.1".to_owned()], serial)
+    );
     assert_eq!(server.claims_of("b").await, ["www.example.com. A b held"]);
     let again = server.run(Command::DeleteOwner(delete)).await.expect("nothing to do");
     assert!(!again.changed);

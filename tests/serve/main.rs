@@ -9,8 +9,8 @@ mod incidents;
 mod leases;
 mod ownership;
 mod quarantine;
+mod rate_limit;
 mod samples;
 #[path = "../support/server.rs"]
 mod server;
-mod rate_limit;
 mod transfers;

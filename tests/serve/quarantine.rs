@@ -24,7 +24,11 @@ fn a_record_or_an_owner_is_put_aside_and_comes_back_by_a_write() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(server.ask_both("www.example.com", "A").rcode, "NXDOMAIN");
     let (_, owner) = server.api("GET", "/v1/owners/team-a", None);
-    assert_eq!((owner["state"].as_str(), owner["claims"]["quarantined"].as_u64()), (Some("deleting"), Some(1)), "{owner}");
+    assert_eq!(
+        (owner["state"].as_str(), owner["claims"]["quarantined"].as_u64()),
+        (Some("deleting"), Some(1)),
+        "{owner}"
+    );
     assert_eq!(server.api("PUT", record, value()).0, 200);
     assert_eq!(server.ask_both("www.example.com", "A").data(), ["192.0.2.1"]);
     let both = "/v1/owners/team-a?quarantine=true&records=release&to=team-b";

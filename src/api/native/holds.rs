@@ -56,7 +56,8 @@ async fn discard(call: Call) -> Result<Response, Refused> {
 async fn decide(call: Call, decision: HoldDecision) -> Result<Response, Refused> {
     call.check_write_parameters()?;
     let word = call.part("id");
-    let id = Hold::id_of(word).ok_or_else(|| Refused::not_found(format!("there is no hold {}", word.escape_debug())))?;
+    let id =
+        Hold::id_of(word).ok_or_else(|| Refused::not_found(format!("there is no hold {}", word.escape_debug())))?;
     let report = call.submit(Command::DecideHold(DecideHold { id, decision }), "", "").await?;
     document(status_of(&report), &show::report(&report, None, call.dry_run()?))
 }

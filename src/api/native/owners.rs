@@ -28,8 +28,18 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(Method::PUT, OWNER, Access::Write, put)
             .with(&["dryRun", "targetCheck", "wait", "refs"])
             .taking(BodyLimit::Small),
-        Route::new(Method::DELETE, OWNER, Access::Write, delete)
-            .with(&["cascade", "quarantine", "records", "to", "uid", "epoch", "dryRun", "targetCheck", "wait", "refs"]),
+        Route::new(Method::DELETE, OWNER, Access::Write, delete).with(&[
+            "cascade",
+            "quarantine",
+            "records",
+            "to",
+            "uid",
+            "epoch",
+            "dryRun",
+            "targetCheck",
+            "wait",
+            "refs",
+        ]),
     ]
 }
 
@@ -100,8 +110,7 @@ async fn put(call: Call) -> Result<Response, Refused> {
     }
     .read()?;
     let keys = OwnerKeys { lease, ..keys };
-    let report =
-        call.submit(Command::PutOwner(PutOwner { owner: owner.clone(), keys }), owner.as_str(), "").await?;
+    let report = call.submit(Command::PutOwner(PutOwner { owner: owner.clone(), keys }), owner.as_str(), "").await?;
     let status = if report.subject == Some(ItemOutcome::Created) { StatusCode::CREATED } else { StatusCode::OK };
     if call.dry_run()? {
         return document(status, &show::report(&report, Some(&owner), true));

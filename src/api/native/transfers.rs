@@ -52,9 +52,10 @@ impl TransferFields {
                 Refused::bad_request(format!("match.name, `{}`, is no domain name: {error}", shown.escape_debug()))
             })?),
         };
-        let rtype = self.matching.rtype.as_deref().map(|text| {
-            text.parse::<Rtype>().map_err(|error| Refused::bad_request(format!("match.type: {error}")))
-        });
+        let rtype =
+            self.matching.rtype.as_deref().map(|text| {
+                text.parse::<Rtype>().map_err(|error| Refused::bad_request(format!("match.type: {error}")))
+            });
         Ok(Transfer {
             from: owner_id("from", &self.from)?,
             to: owner_id("to", &self.to)?,
