@@ -112,6 +112,9 @@ pub struct OwnerDocument {
     /// Highest epoch seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
+    /// Its lease.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeaseDocument>,
     /// How many owners are right below it.
     pub children: u64,
     /// Its claims.
@@ -125,6 +128,48 @@ pub struct OwnerDocument {
     /// What a write came to; absent in a read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+}
+
+/// The lease of an owner (ownership.md section 3.3).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseDocument {
+    /// How long a write or a renewal lasts.
+    pub lease_seconds: u64,
+    /// `report`, `quarantine`, `delete`.
+    pub on_expiry: String,
+    /// Seconds between the end and the policy.
+    pub grace_seconds: u64,
+    /// When it ends or ended.
+    pub expires_at: String,
+    /// When it was found to have run out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expired_at: Option<String>,
+}
+
+/// A lease that was renewed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RenewedDocument {
+    /// Whose.
+    pub owner: String,
+    /// When it ends now.
+    pub expires_at: String,
+}
+
+/// What came of a renewal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RenewedLeases {
+    /// The revision.
+    pub revision: u64,
+    /// True if nothing was done and this is what would be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// The leases of the owners named and of those below them.
+    pub renewed: Vec<RenewedDocument>,
+    /// Owners that are not there.
+    pub unknown: Vec<String>,
 }
 
 /// Options of an ALIAS that are in effect (alias.md section 1).

@@ -5,13 +5,14 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use super::documents::{
-    AliasOptionsDocument, CountsDocument, DeletedDocument, HolderDocument, ItemDocument, OwnerDocument,
+    AliasOptionsDocument, CountsDocument, DeletedDocument, HolderDocument, ItemDocument, LeaseDocument, OwnerDocument,
     PromotedDocument, PromotedOwner, RecordDocument, ReportDocument, SourceDocument, SummaryDocument, TokenDocument,
     WarningDocument, ZoneDocument,
 };
 use crate::ledger::actor::{NameLimit, Role};
 use crate::ledger::alias_options::{AliasOptions, StaticMode};
 use crate::ledger::code::Code;
+use crate::ledger::lease::{Lease, LeaseStage};
 use crate::ledger::owner::{OwnerId, Source};
 use crate::ledger::report::{Holder, Item, ItemOutcome, Promoted, Report, Summary, Warning};
 use crate::ledger::zone::ZoneRow;
@@ -90,6 +91,7 @@ pub fn owner(summary: &OwnerSummary) -> OwnerDocument {
         state: owner.state.text().to_owned(),
         generation: owner.generation,
         epoch: owner.epoch,
+        lease: owner.lease.as_ref().map(lease),
         children: summary.children,
         claims: CountsDocument {
             held: summary.claims.held,
@@ -100,6 +102,19 @@ pub fn owner(summary: &OwnerSummary) -> OwnerDocument {
         asserted_at: moment(owner.asserted),
         revision: owner.revision,
         outcome: None,
+    }
+}
+
+fn lease(lease: &Lease) -> LeaseDocument {
+    LeaseDocument {
+        lease_seconds: lease.seconds,
+        on_expiry: lease.on_expiry.text().to_owned(),
+        grace_seconds: lease.grace,
+        expires_at: moment(lease.expires),
+        expired_at: match lease.stage {
+            LeaseStage::Running => None,
+            LeaseStage::Expired(at) | LeaseStage::Settled(at) => Some(moment(at)),
+        },
     }
 }
 

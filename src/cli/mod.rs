@@ -52,7 +52,7 @@ enum Command {
     Record(record::Command),
     /// Make the records of a file the full set of an owner
     Apply(apply::Flags),
-    /// Owners: list, show, tree, delete, transfer
+    /// Owners: list, show, tree, delete, transfer, renew
     #[command(subcommand)]
     Owner(owner::Command),
     /// Deletes that the brake holds: list, approve, discard

@@ -10,7 +10,8 @@ use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
 use super::report;
-use crate::api::documents::{DeletedDocument, List, OwnerDocument, ReportDocument};
+use crate::telemetry::note;
+use crate::api::documents::{DeletedDocument, LeaseDocument, List, OwnerDocument, RenewedLeases, ReportDocument};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -49,6 +50,12 @@ pub(super) enum Command {
         /// Show what would go, and do nothing
         #[arg(long)]
         dry_run: bool,
+    },
+    /// Renew the leases of owners and of all below them
+    Renew {
+        /// Their ids
+        #[arg(required = true)]
+        owners: Vec<String>,
     },
     /// Give records of one owner to another; what is served stays as it is
     Transfer {
@@ -92,6 +99,11 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
                 Format::Name => output::print_names(list.items.iter().map(|owner| owner.id.as_str())),
                 Format::Table => output::print(&tree(&list.items, owner.as_deref())),
             }
+        }
+        Command::Renew { owners } => {
+            let body = Body::Json(json!({ "owners": owners }));
+            let (_, done): (_, RenewedLeases) = client.write(Method::POST, "/v1/leases/renew", &[], body).await?;
+            print_renewed(&done, format)
         }
         Command::Transfer { from, to, zone, name, rtype, dry_run } => {
             let matching: serde_json::Map<String, Value> = [("zone", zone), ("name", name), ("type", rtype)]
@@ -146,6 +158,21 @@ fn print_list(list: &List<OwnerDocument>, format: Format) -> Result<(), Failure>
     }
 }
 
+fn print_renewed(done: &RenewedLeases, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Json => output::print_json(done)?,
+        Format::Name => output::print_names(done.renewed.iter().map(|one| one.owner.as_str()))?,
+        Format::Table => {
+            let rows = done.renewed.iter().map(|one| vec![one.owner.clone(), one.expires_at.clone()]);
+            output::print_table(&["OWNER", "LEASE ENDS"], rows.collect(), "none of these owners has a lease")?;
+        }
+    }
+    for owner in &done.unknown {
+        note!("there is no owner {owner}");
+    }
+    Ok(())
+}
+
 fn show(owner: &OwnerDocument, format: Format) -> Result<(), Failure> {
     let claims = owner.claims;
     let labels: Vec<String> = owner.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -163,6 +190,7 @@ fn show(owner: &OwnerDocument, format: Format) -> Result<(), Failure> {
             ("source", source.join("/")),
             ("labels", labels.join("\n")),
             ("state", owner.state.clone()),
+            ("lease", owner.lease.as_ref().map(lease).unwrap_or_default()),
             ("holds", sets(claims.held)),
             ("waits for", if claims.queued > 0 { sets(claims.queued) } else { String::new() }),
             ("owners below", if owner.children > 0 { owner.children.to_string() } else { String::new() }),
@@ -173,6 +201,15 @@ fn show(owner: &OwnerDocument, format: Format) -> Result<(), Failure> {
             ("revision", owner.revision.to_string()),
         ]),
     }
+}
+
+fn lease(lease: &LeaseDocument) -> String {
+    let (seconds, grace) = (lease.lease_seconds, lease.grace_seconds);
+    let end = match &lease.expired_at {
+        None => format!("ends {}", lease.expires_at),
+        Some(at) => format!("ran out, found at {at}"),
+    };
+    format!("{seconds} s, {end}; after {grace} s more: {}", lease.on_expiry)
 }
 
 fn sets(count: u64) -> String {

@@ -2,6 +2,7 @@
 
 use super::actor::{Role, TokenLimits};
 use super::alias_options::AliasOptions;
+use super::lease::LeaseKeys;
 use super::owner::{Labels, OwnerId, Source};
 use super::report::Problem;
 use crate::wire::codes::Rtype;
@@ -32,6 +33,10 @@ pub enum Command {
     Transfer(Transfer),
     /// Does or forgets what the delete brake holds (section 3.1).
     DecideHold(DecideHold),
+    /// Renews the leases of these owners and of all below them (section 3.3).
+    RenewLeases(Vec<OwnerId>),
+    /// Takes a lease that ran out a step on.
+    EndLease(EndLease),
     /// Takes out for good what was long enough in quarantine (section 3.3).
     Purge(Purge),
     /// Puts a token into the store.
@@ -123,6 +128,8 @@ pub struct OwnerKeys {
     pub labels: Option<Labels>,
     /// What it is a projection of.
     pub source: Option<Source>,
+    /// Its lease.
+    pub lease: LeaseKeys,
 }
 
 /// One record set that is wished for, read and checked by itself (see [`super::wish`]).
@@ -304,6 +311,30 @@ pub enum Going {
     Deleted,
     /// They are kept aside for a while.
     Quarantined,
+}
+
+/// See [`Command::EndLease`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndLease {
+    /// The owner.
+    pub owner: OwnerId,
+    /// The step.
+    pub step: LeaseStep,
+}
+
+/// A step of a lease towards its end, with what was seen when it was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaseStep {
+    /// It ran out.
+    Expire {
+        /// When it was to end.
+        expires: Moment,
+    },
+    /// The grace is over.
+    RunPolicy {
+        /// When it was found to have run out.
+        expired: Moment,
+    },
 }
 
 /// Claims of one owner whose quarantine is over; an owner that is going and has nothing left goes, too.

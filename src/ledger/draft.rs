@@ -123,6 +123,7 @@ impl Draft {
             created: self.now,
             asserted: self.now,
             revision: self.revision(),
+            lease: None,
         });
         number
     }

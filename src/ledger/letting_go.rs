@@ -103,7 +103,7 @@ fn release_claims(
     }
 }
 
-fn delete_claims(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
+pub(super) fn delete_claims(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
     let mut going = claims_of(draft, owners);
     transfer::sort(draft, &mut going);
     let mut touched = Vec::new();
@@ -119,6 +119,9 @@ fn delete_claims(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
 pub(super) fn hand_zones_on(draft: &mut Draft, heir: Option<OwnerNumber>) {
     for number in draft.ledger.owned_zones.clone() {
         let Some(mut zone) = draft.ledger.zones.get(&number).cloned() else { continue };
+        if draft.ledger.owners.contains_key(&zone.owner_number) {
+            continue;
+        }
         let heir = heir.and_then(|number| draft.ledger.owners.get(&number)).map(|heir| heir.id.clone());
         let id = heir.unwrap_or_else(|| OwnerId::of_zone(&zone.name));
         zone.owner_number = draft.ensure_owner(&id, None);

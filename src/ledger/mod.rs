@@ -9,6 +9,7 @@ mod draft;
 mod entitlement;
 pub mod hold;
 mod import;
+pub mod lease;
 mod letting_go;
 pub mod limits;
 pub mod owner;

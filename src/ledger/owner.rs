@@ -1,5 +1,6 @@
 //! Owners: the resources that own records, and the forest they form (ownership.md section 1).
 
+use super::lease::Lease;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -184,6 +185,8 @@ pub struct Owner {
     pub asserted: Moment,
     /// The revision that last changed it.
     pub revision: u64,
+    /// Its lease.
+    pub lease: Option<Lease>,
 }
 
 /// What is kept of a deleted owner, so that late writes of the same incarnation, or of an old epoch, find out.

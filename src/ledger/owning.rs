@@ -62,6 +62,7 @@ pub(super) fn prepare(
             return Err(Problem::new(Code::StaleRevision, detail));
         }
     }
+    keys.lease.check(existing.as_ref().is_some_and(|existing| existing.lease.is_some()))?;
     let parent = place(draft, actor, owner, keys)?;
     let number = draft.ensure_owner(owner, parent);
     if is_new_incarnation && let Some(old) = existing.as_ref() {
@@ -220,10 +221,13 @@ fn set_keys(
     }
     owner.parent = parent.or(owner.parent);
     let is_moved = owner.parent != before.parent;
+    owner.lease = keys.lease.applied(owner.lease.as_ref(), now);
     // Who writes is alive.
     owner.state = OwnerState::Active;
     let is_changed = is_moved
         || owner.state != before.state
+        || owner.lease.as_ref().map(|lease| (lease.seconds, lease.on_expiry, lease.grace))
+            != before.lease.as_ref().map(|lease| (lease.seconds, lease.on_expiry, lease.grace))
         || owner.uid != before.uid
         || owner.kind != before.kind
         || owner.source != before.source

@@ -7,6 +7,7 @@ use super::claim::Claim;
 use super::command::{Command, NewToken};
 use super::draft::Draft;
 use super::hold::{self, Hold};
+use super::lease::{self, Lease};
 use super::owner::{Owner, OwnerId, Tombstone};
 use super::report::{Refusal, Report};
 use super::scope::{Ledger, NameKey};
@@ -46,7 +47,12 @@ impl OwnerChange {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => {
                 let (generation, epoch, asserted) = (after.generation, after.epoch, after.asserted);
-                Owner { generation, epoch, asserted, revision: after.revision, ..before.clone() } == *after
+                // A lease that is renewed in time only ends later.
+                let lease = match (&before.lease, &after.lease) {
+                    (Some(old), Some(new)) => Some(Lease { expires: new.expires, ..old.clone() }),
+                    (old, _) => old.clone(),
+                };
+                Owner { generation, epoch, asserted, lease, revision: after.revision, ..before.clone() } == *after
             }
             (None, _) | (_, None) => false,
         }
@@ -153,6 +159,8 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::DeleteOwner(delete) => letting_go::delete_owner(&mut draft, actor, delete)?,
         Command::Transfer(asked) => transfer::transfer(&mut draft, actor, asked)?,
         Command::DecideHold(asked) => hold::decide(&mut draft, actor, asked)?,
+        Command::RenewLeases(owners) => lease::renew(&mut draft, actor, owners)?,
+        Command::EndLease(asked) => lease::end(&mut draft, actor, asked)?,
         Command::Purge(due) => quarantine::purge(&mut draft, actor, due)?,
         Command::CreateToken(token) => tokens::create(&mut draft, actor, token)?,
         Command::DeleteToken(id) => tokens::delete(&mut draft, actor, id)?,

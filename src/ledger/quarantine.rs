@@ -25,18 +25,24 @@ pub(super) fn put_aside(draft: &mut Draft, claim: &Claim) -> NameKey {
     NameKey { zone: claim.zone, name: claim.name.clone() }
 }
 
-/// Puts all claims of these owners aside. The owners are `deleting` until they write again or their claims are purged.
-pub(super) fn put_owners_aside(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
+/// Puts all claims of these owners aside.
+pub(super) fn put_claims_aside(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
     let is_meant = |claim: &&Claim| owners.contains(&claim.owner) && claim.state != ClaimState::Quarantined;
     let mut going: Vec<Claim> = draft.ledger.claims.values().flatten().filter(is_meant).cloned().collect();
     transfer::sort(draft, &mut going);
     let touched = going.iter().map(|claim| put_aside(draft, claim)).collect();
     draft.settle_all(touched);
+}
+
+/// Puts all claims of these owners aside. The owners are `deleting` until they write again or their claims are purged.
+pub(super) fn put_owners_aside(draft: &mut Draft, owners: &HashSet<OwnerNumber>) {
+    let before = draft.report.results.len();
+    put_claims_aside(draft, owners);
     let is_new = |number: &&OwnerNumber| {
         draft.ledger.owners.get(number).is_some_and(|owner| owner.state != OwnerState::Deleting)
     };
     let changing: Vec<OwnerNumber> = owners.iter().filter(is_new).copied().collect();
-    let is_done = changing.is_empty() && going.is_empty();
+    let is_done = changing.is_empty() && draft.report.results.len() == before;
     for number in changing {
         draft.mark_changed(number);
         if let Some(owner) = draft.owner_mut(number) {

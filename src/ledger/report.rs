@@ -192,6 +192,10 @@ pub struct Report {
     pub warnings: Vec<Warning>,
     /// Owners deleted.
     pub owners_deleted: Vec<OwnerId>,
+    /// Leases renewed, each with its new end.
+    pub renewed: Vec<(OwnerId, Moment)>,
+    /// Owners asked for that are not there.
+    pub unknown: Vec<OwnerId>,
 }
 
 /// Why nothing of a command is in effect.

@@ -41,6 +41,8 @@ pub struct Scope {
     pub claims_of: Option<OwnerId>,
     /// This owner's descendants; all claims of all of them, and all at the same names; their zones.
     pub subtree_of: Option<OwnerId>,
+    /// The descendants of these owners.
+    pub trees: BTreeSet<OwnerId>,
     /// This owner's descendants, and their ALIAS claims: its place in the forest may change.
     pub moved: Option<OwnerId>,
     /// The zones above and below this name.
@@ -96,6 +98,14 @@ impl Scope {
             }
             Command::Transfer(transfer) => scope.add_transfer(transfer, zone_of),
             Command::DecideHold(asked) => scope.hold = Some(asked.id),
+            Command::RenewLeases(owners) => {
+                scope.owners.extend(owners.iter().cloned());
+                scope.trees.extend(owners.iter().cloned());
+            }
+            Command::EndLease(asked) => {
+                scope.owners.insert(asked.owner.clone());
+                scope.subtree_of = Some(asked.owner.clone());
+            }
             Command::Purge(purge) => {
                 scope.owners.insert(purge.owner.clone());
                 scope.subtree_of = Some(purge.owner.clone());

@@ -98,6 +98,11 @@ pub(super) fn owner_json(owner: &Owner, parent: Option<&str>) -> String {
             map.insert(key.to_owned(), value.into());
         }
     }
+    if let Some(lease) = &owner.lease {
+        map.insert("leaseSeconds".to_owned(), lease.seconds.into());
+        map.insert("onExpiry".to_owned(), lease.on_expiry.text().into());
+        map.insert("graceSeconds".to_owned(), lease.grace.into());
+    }
     if !owner.labels.is_empty() {
         map.insert("labels".to_owned(), serde_json::to_value(&owner.labels).unwrap_or_default());
     }

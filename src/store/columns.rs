@@ -28,7 +28,7 @@ pub(super) fn number<T: TryFrom<i64>>(row: &SqliteRow, at: usize, what: &str) ->
     T::try_from(value).map_err(|_| format!("{what} {value} is out of range"))
 }
 
-fn optional_number<T: TryFrom<i64>>(row: &SqliteRow, at: usize, what: &str) -> Result<Option<T>, Broken> {
+pub(super) fn optional_number<T: TryFrom<i64>>(row: &SqliteRow, at: usize, what: &str) -> Result<Option<T>, Broken> {
     let value: Option<i64> = row.try_get(at).map_err(broken)?;
     value.map(|value| T::try_from(value).map_err(|_| format!("{what} {value} is out of range"))).transpose()
 }
@@ -147,6 +147,7 @@ pub(super) fn owner(row: &SqliteRow) -> Result<Owner, Broken> {
         created: moment(row, 10)?,
         asserted: moment(row, 11)?,
         revision: number(row, 12, "the revision")?,
+        lease: super::leases::lease(row, 13)?,
     })
 }
 

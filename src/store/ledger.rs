@@ -149,6 +149,11 @@ impl Reading<'_> {
             self.owners_by_name(&ids).await?;
             claimants.extend(below);
         }
+        for id in &scope.trees {
+            if let Some(top) = self.ledger.owner(id).map(|owner| owner.number.0) {
+                self.subtree(top).await?;
+            }
+        }
         let applying = number_of(&self.ledger, &scope.claims_of);
         claimants.extend(applying);
         claimants.extend(self.hold(scope.hold, applying).await?);

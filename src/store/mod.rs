@@ -4,6 +4,7 @@ mod codec;
 mod columns;
 pub mod error;
 mod holds;
+mod leases;
 mod ledger;
 pub mod load;
 pub mod open;

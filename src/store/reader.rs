@@ -15,7 +15,7 @@ use super::rows::{
 };
 use super::{open, sql};
 use crate::ledger::claim::{Claim, ClaimState};
-use crate::ledger::command::Purge;
+use crate::ledger::command::{EndLease, Purge};
 use crate::ledger::hold::Hold;
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerId, OwnerNumber, OwnerState};
@@ -178,6 +178,12 @@ impl Reader {
     pub async fn quarantine_due(&self, now: Moment) -> Result<Vec<Purge>, StoreError> {
         let (mut view, _) = self.view().await?;
         super::quarantine::due(&mut view, now).await
+    }
+
+    /// Leases that are to be taken a step on at `now`.
+    pub async fn leases_due(&self, now: Moment) -> Result<Vec<EndLease>, StoreError> {
+        let (mut view, _) = self.view().await?;
+        super::leases::due(&mut view, now).await
     }
 
     /// A token by its id; one that does not parse is none.

@@ -26,16 +26,20 @@ statements! {
             UNION
             SELECT o.parent FROM wanted AS w JOIN owner AS o ON o.id = w.id WHERE o.parent IS NOT NULL)
         SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision
-        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id";
+            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
+            l.expired_at, l.settled
+        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id
+            LEFT JOIN lease AS l ON l.owner_id = o.id";
     OWNERS_BY_ID = "
         WITH RECURSIVE wanted (id) AS (
             SELECT j.value FROM json_each(?1) AS j
             UNION
             SELECT o.parent FROM wanted AS w JOIN owner AS o ON o.id = w.id WHERE o.parent IS NOT NULL)
         SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision
-        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id";
+            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
+            l.expired_at, l.settled
+        FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id
+            LEFT JOIN lease AS l ON l.owner_id = o.id";
     SUBTREE = "
         WITH RECURSIVE below (id) AS (
             SELECT ?1
@@ -44,8 +48,9 @@ statements! {
         SELECT id FROM below";
     ALL_OWNERS = "
         SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision
-        FROM owner AS o ORDER BY o.name";
+            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
+            l.expired_at, l.settled
+        FROM owner AS o LEFT JOIN lease AS l ON l.owner_id = o.id ORDER BY o.name";
     OWNER_STATES = "SELECT state, count(*) FROM owner GROUP BY state";
     OWNER_COUNTS = "SELECT owner_id, state, count(*) FROM claim GROUP BY owner_id, state";
     OWNER_COUNTS_OF = "SELECT owner_id, state, count(*) FROM claim WHERE owner_id = ?1 GROUP BY owner_id, state";
@@ -229,6 +234,19 @@ statements! {
             AND NOT EXISTS (SELECT 1 FROM claim AS c WHERE c.owner_id = o.id)
             AND NOT EXISTS (SELECT 1 FROM owner AS b WHERE b.parent = o.id)
         LIMIT ?1";
+
+    WRITE_LEASE = "
+        INSERT OR REPLACE INTO lease (owner_id, seconds, on_expiry, grace_seconds, expires_at, expired_at, settled)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    DELETE_LEASE = "DELETE FROM lease WHERE owner_id = ?1";
+    LEASES_DUE = "
+        SELECT o.name, l.expires_at FROM lease AS l CROSS JOIN owner AS o ON o.id = l.owner_id
+        WHERE l.expired_at IS NULL AND l.expires_at <= ?1 ORDER BY l.expires_at LIMIT ?2";
+    LEASES_OVER = "
+        SELECT o.name, l.expired_at FROM lease AS l CROSS JOIN owner AS o ON o.id = l.owner_id
+        WHERE l.expired_at IS NOT NULL AND l.settled = 0 AND l.on_expiry <> 'report'
+            AND l.expired_at + l.grace_seconds * 1000 <= ?1
+        ORDER BY l.expired_at LIMIT ?2";
 
     TOKEN = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token WHERE id = ?1";
     TOKENS = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token ORDER BY created_at, id";

@@ -7,7 +7,7 @@ use sqlx::{Connection, Sqlite, SqliteConnection};
 
 use super::codec;
 use super::error::StoreError;
-use super::{columns, holds, ledger, open, quarantine, sql};
+use super::{columns, holds, leases, ledger, open, quarantine, sql};
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
@@ -184,6 +184,9 @@ impl Writer {
         for change in &plan.owners {
             if let Some(owner) = &change.after {
                 self.write_owner(owner).await?;
+                if change.before.as_ref().and_then(|before| before.lease.as_ref()) != owner.lease.as_ref() {
+                    leases::write(&mut self.connection, owner).await?;
+                }
             }
             if change.is_bookkeeping() {
                 continue;

@@ -2,6 +2,7 @@
 
 mod guarantees;
 mod holds;
+mod leases;
 mod letting_go;
 mod limits;
 mod loading;

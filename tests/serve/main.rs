@@ -7,6 +7,7 @@ mod holds;
 mod hostile;
 mod incidents;
 mod metrics;
+mod leases;
 mod ownership;
 mod quarantine;
 mod rate_limit;

@@ -11,6 +11,7 @@ use crate::api::problem::Refused;
 use crate::ledger::alias_options::{AliasOptions, StaticMode};
 use crate::ledger::code::Code;
 use crate::ledger::command::{BadWish, OnConflict, OwnerKeys, Wish};
+use crate::ledger::lease::LeaseKeys;
 use crate::ledger::limits::{MAX_RECORDS, MAX_TEXT};
 use crate::ledger::owner::Source;
 use crate::ledger::report::Problem;
@@ -44,6 +45,7 @@ impl OwnerFields {
                 name: source.name,
                 uid: source.uid,
             }),
+            lease: LeaseKeys::default(),
         })
     }
 }

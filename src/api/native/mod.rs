@@ -7,6 +7,7 @@ mod fields;
 mod health;
 mod holds;
 mod metrics;
+mod leases;
 mod owners;
 mod records;
 mod tokens;
@@ -40,6 +41,7 @@ pub fn routes() -> Vec<Route> {
         aliases::routes(),
         transfers::routes(),
         holds::routes(),
+        leases::routes(),
     ]
     .concat()
 }

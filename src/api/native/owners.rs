@@ -14,7 +14,8 @@ use crate::api::documents::{List, OwnerDocument, SourceDocument};
 use crate::api::json::{self, BodyLimit, unique_map};
 use crate::api::problem::Refused;
 use crate::api::show;
-use crate::ledger::command::{Command, DeleteOwner, Fate, PutOwner};
+use crate::ledger::command::{Command, DeleteOwner, Fate, OwnerKeys, PutOwner};
+use crate::ledger::lease::{LeaseKeys, OnExpiry};
 use crate::ledger::owner::{OwnerId, OwnerState};
 use crate::ledger::report::ItemOutcome;
 use crate::store::rows::OwnerFilter;
@@ -53,6 +54,9 @@ struct PutFields {
     #[serde(default, deserialize_with = "unique_map")]
     labels: Option<BTreeMap<String, String>>,
     source: Option<SourceDocument>,
+    lease_seconds: Option<u64>,
+    on_expiry: Option<String>,
+    grace_seconds: Option<u64>,
 }
 
 pub(super) fn no_owner(owner: &OwnerId) -> Refused {
@@ -90,6 +94,11 @@ async fn put(call: Call) -> Result<Response, Refused> {
     call.check_write_parameters()?;
     let owner = call.owner()?;
     let fields: PutFields = json::read(&call.body())?;
+    let lease = LeaseKeys {
+        seconds: fields.lease_seconds,
+        on_expiry: fields.on_expiry.as_deref().map(on_expiry).transpose()?,
+        grace: fields.grace_seconds,
+    };
     let keys = OwnerFields {
         generation: fields.generation,
         epoch: fields.epoch,
@@ -100,6 +109,7 @@ async fn put(call: Call) -> Result<Response, Refused> {
         source: fields.source,
     }
     .read()?;
+    let keys = OwnerKeys { lease, ..keys };
     let report = call.submit(Command::PutOwner(PutOwner { owner: owner.clone(), keys }), owner.as_str(), "").await?;
     let status = if report.subject == Some(ItemOutcome::Created) { StatusCode::CREATED } else { StatusCode::OK };
     if call.dry_run()? {
@@ -142,4 +152,10 @@ fn fate(call: &Call) -> Result<Fate, Refused> {
             Err(Refused::bad_request(format!("records is delete or release, not `{}`", other.escape_debug())))
         }
     }
+}
+
+fn on_expiry(text: &str) -> Result<OnExpiry, Refused> {
+    OnExpiry::from_text(text).ok_or_else(|| {
+        Refused::bad_request(format!("onExpiry is report, quarantine or delete, not `{}`", text.escape_debug()))
+    })
 }
