@@ -5,6 +5,7 @@ pub mod check;
 mod controller;
 pub mod handle;
 mod load;
+pub mod refused;
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
@@ -77,6 +78,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         revision: revisions,
         stop,
         retired: None,
+        refused: refused::Memory::default(),
     };
     let runtime = tokio::runtime::Handle::current();
     // Planning and assembling a large zone takes a while, which must not hold up a thread of the runtime.

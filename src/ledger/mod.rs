@@ -7,6 +7,7 @@ pub mod code;
 pub mod command;
 mod draft;
 mod entitlement;
+pub mod flaps;
 mod import;
 mod letting_go;
 pub mod limits;

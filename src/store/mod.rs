@@ -3,10 +3,13 @@
 mod codec;
 mod columns;
 pub mod error;
+pub mod history;
 mod ledger;
 pub mod load;
 pub mod open;
+pub mod paging;
 pub mod reader;
+pub mod refused;
 pub mod rows;
 mod sql;
 pub mod token;

@@ -2,11 +2,16 @@
 
 mod aliases;
 mod changes;
+mod conflicts;
 mod explain;
 mod fields;
+mod flaps;
+mod follow;
 mod health;
+mod orphans;
 mod owners;
 mod records;
+mod revert;
 mod tokens;
 mod write;
 mod zonefile;
@@ -18,8 +23,6 @@ use crate::ledger::code::Code;
 
 /// Most rows of a list.
 pub const MAX_ROWS: usize = 100_000;
-/// Most rows of the history in one answer.
-pub const MAX_CHANGES: u32 = 5_000;
 
 /// All routes.
 pub fn routes() -> Vec<Route> {
@@ -31,6 +34,10 @@ pub fn routes() -> Vec<Route> {
         write::routes(),
         owners::routes(),
         changes::routes(),
+        revert::routes(),
+        flaps::routes(),
+        conflicts::routes(),
+        orphans::routes(),
         explain::routes(),
         tokens::routes(),
         aliases::routes(),
