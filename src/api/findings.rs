@@ -84,3 +84,19 @@ pub struct OrphanDocument {
     /// When its owner last asked for it.
     pub asserted_at: String,
 }
+
+/// Whether this node serves a revision of a zone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PropagationDocument {
+    /// Apex of the zone.
+    pub zone: String,
+    /// The revision asked for.
+    pub revision: u64,
+    /// The revision that is served.
+    pub served_revision: u64,
+    /// Serial of the zone as served.
+    pub serial: Option<u32>,
+    /// Whether what was asked for is served.
+    pub served: bool,
+}

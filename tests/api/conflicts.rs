@@ -24,10 +24,10 @@ fn what_is_refused_and_what_waits_is_listed_until_it_is_so_no_longer() {
         "zone": "example.com.", "name": "www.example.com.", "type": "A", "values": ["192.0.2.2"], "owner": "team-b",
         "holder": "team-a", "code": "owned_by_other", "state": "refused", "since": "2026-11-30T12:00:00Z", "door": "native",
     });
-    assert_eq!(conflicts(&service), [refused.clone()]);
+    assert_eq!(conflicts(&service), std::slice::from_ref(&refused));
     service.clock.advance(60_000);
     assert_eq!(put(&service, "team-b", "192.0.2.2", ""), 409);
-    assert_eq!(conflicts(&service), [refused.clone()], "it is refused since the first time");
+    assert_eq!(conflicts(&service), std::slice::from_ref(&refused), "it is refused since the first time");
     assert_eq!(put(&service, "team-c", "192.0.2.3", "?onConflict=queue"), 207);
     let rows = conflicts(&service);
     assert_eq!(rows.len(), 2);

@@ -6,9 +6,11 @@ mod explain;
 mod flaps;
 mod history;
 mod lifecycle;
+mod matrix;
 mod orphans;
 mod ownership;
 mod pages;
+mod propagation;
 mod strictness;
 
 #[path = "../support/service.rs"]

@@ -80,7 +80,7 @@ async fn explain(call: Call) -> Result<Response, Refused> {
             _ => changes
                 .items
                 .iter()
-                .filter(|change| change.before.is_none() && change.after.is_some())
+                .filter(|change| !is_held(change.before.as_deref()) && is_held(change.after.as_deref()))
                 .map(|change| Moment(change.at.0 + negative.0))
                 .max(),
         }
@@ -105,6 +105,12 @@ async fn explain(call: Call) -> Result<Response, Refused> {
         negative_until: negative_until.filter(|until| *until > now).map(show::moment),
     };
     document(StatusCode::OK, &shown)
+}
+
+/// Whether a claim of the history was served.
+fn is_held(claim: Option<&str>) -> bool {
+    let claim = claim.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    claim.is_some_and(|claim| claim["state"] == "held")
 }
 
 /// How long resolvers keep a negative answer of a zone, in seconds: the lower of the SOA's TTL and its last field.

@@ -10,6 +10,7 @@ mod follow;
 mod health;
 mod orphans;
 mod owners;
+mod propagation;
 mod records;
 mod revert;
 mod tokens;
@@ -38,6 +39,7 @@ pub fn routes() -> Vec<Route> {
         flaps::routes(),
         conflicts::routes(),
         orphans::routes(),
+        propagation::routes(),
         explain::routes(),
         tokens::routes(),
         aliases::routes(),

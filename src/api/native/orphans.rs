@@ -2,6 +2,7 @@
 //! owners that expired, and, only when asked for, those that an import left to its zone.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use axum::http::Method;
 use axum::response::Response;
@@ -125,12 +126,10 @@ struct Owners(HashMap<u32, Option<OwnerSummary>>);
 
 impl Owners {
     async fn of(&mut self, call: &Call, row: &ClaimRow) -> Result<Option<&OwnerSummary>, Refused> {
-        let number = row.claim.owner.0;
-        if !self.0.contains_key(&number) {
-            let owner = call.state.reader.owner(&row.claim.owner_id).await?;
-            self.0.insert(number, owner);
+        match self.0.entry(row.claim.owner.0) {
+            Entry::Occupied(known) => Ok(known.into_mut().as_ref()),
+            Entry::Vacant(place) => Ok(place.insert(call.state.reader.owner(&row.claim.owner_id).await?).as_ref()),
         }
-        Ok(self.0.get(&number).and_then(Option::as_ref))
     }
 }
 

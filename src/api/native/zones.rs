@@ -84,7 +84,7 @@ async fn list(call: Call) -> Result<Response, Refused> {
     .await?
 }
 
-fn no_zone(name: &Name) -> Refused {
+pub(super) fn no_zone(name: &Name) -> Refused {
     Refused::not_found(format!("there is no zone {name}: make it first, or look whether it has another name"))
 }
 
