@@ -508,10 +508,7 @@ impl Config {
                     enforce: layer.dns.cookies.enforce.unwrap_or(false),
                     secret_file: layer.dns.cookies.secret_file,
                 },
-                rrl: Rrl {
-                    rate: layer.dns.rrl.rate.unwrap_or(0),
-                    exempt: layer.dns.rrl.exempt.unwrap_or_default(),
-                },
+                rrl: Rrl { rate: layer.dns.rrl.rate.unwrap_or(0), exempt: layer.dns.rrl.exempt.unwrap_or_default() },
                 nameservers: names(layer.dns.nameservers),
             },
             http: Http { listen: layer.http.listen.unwrap_or_else(|| loopback(DEFAULT_HTTP_PORT)) },
@@ -592,7 +589,10 @@ mod tests {
     #[test]
     fn an_error_names_file_line_and_key_and_what_is_allowed() {
         for (text, expected) in [
-            ("[dns]\nlisten = [\"127.0.0.1\"]\nlitsen = 1\n", &["tenured.toml:3: ", "`litsen`", "`listen`", "`nsid`"][..]),
+            (
+                "[dns]\nlisten = [\"127.0.0.1\"]\nlitsen = 1\n",
+                &["tenured.toml:3: ", "`litsen`", "`listen`", "`nsid`"][..],
+            ),
             ("\n[dsn]\n", &["tenured.toml:2: ", "`dsn`", "`dns`"]),
             ("[dns]\nany = \"some\"\n", &["tenured.toml:2: any: ", "`some`", "`minimal`"]),
             ("[http]\n\nlisten = \"localhost\"\n", &["tenured.toml:3: listen: ", "`localhost`", "8053"]),

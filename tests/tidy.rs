@@ -28,8 +28,21 @@ const PURE: &[&str] = &["wire", "zone", "answer", "ledger"];
 
 /// What no pure room names.
 const IMPURE: &[&str] = &[
-    "tokio", "sqlx", "axum", "reqwest", "hickory_resolver", "std::fs", "std::env", "std::time::SystemTime",
-    "std::time::Instant", "std::thread", "std::process", "std::net::UdpSocket", "std::net::Tcp", "getrandom", "tracing",
+    "tokio",
+    "sqlx",
+    "axum",
+    "reqwest",
+    "hickory_resolver",
+    "std::fs",
+    "std::env",
+    "std::time::SystemTime",
+    "std::time::Instant",
+    "std::thread",
+    "std::process",
+    "std::net::UdpSocket",
+    "std::net::Tcp",
+    "getrandom",
+    "tracing",
 ];
 
 /// Libraries and the only places that may name them.

@@ -43,11 +43,7 @@ pub struct Setup {
 
 /// Starts the actor on the current runtime. Batches go to `batches`, on their way to the controller. The actor ends when
 /// all handles are gone, when the receiver of `batches` is, or when the sender of the revisions is.
-pub fn spawn(
-    resolver: impl Resolve,
-    setup: Setup,
-    batches: mpsc::Sender<AliasBatch>,
-) -> (AliasHandle, JoinHandle<()>) {
+pub fn spawn(resolver: impl Resolve, setup: Setup, batches: mpsc::Sender<AliasBatch>) -> (AliasHandle, JoinHandle<()>) {
     let (handle, hints, requests) = AliasHandle::new();
     let settings = Settings {
         upstreams: resolver.upstreams(),

@@ -200,7 +200,8 @@ impl Engine {
 
     /// When [`Engine::actions`] has something to do next, if no event comes before.
     pub fn next_wakeup(&self) -> Option<Moment> {
-        let asks = if self.in_flight < self.settings.in_flight { self.due.first().map(|(due, _, _)| due.at()) } else { None };
+        let asks =
+            if self.in_flight < self.settings.in_flight { self.due.first().map(|(due, _, _)| due.at()) } else { None };
         let forgets = self.forgets.first().map(|(at, _)| *at);
         [asks, forgets, self.publishes_at()].into_iter().flatten().min()
     }
@@ -507,32 +508,20 @@ impl Engine {
 
 impl Slot {
     /// Changes a family and what is published of it.
-    fn change<R>(
-        &mut self,
-        family: Family,
-        change: impl FnOnce(&mut Probe, &mut FamilyAnswer) -> R,
-    ) -> R {
+    fn change<R>(&mut self, family: Family, change: impl FnOnce(&mut Probe, &mut FamilyAnswer) -> R) -> R {
         change(&mut self.probes[at(family)], Arc::make_mut(&mut self.entry).family_mut(family))
     }
 
     /// How the other family sees this one.
     fn sibling(&self, family: Family) -> Sibling {
         let answer = self.entry.family(family);
-        Sibling {
-            state: answer.state,
-            checked: answer.checked,
-            in_flight: self.probes[at(family)].flight.is_some(),
-        }
+        Sibling { state: answer.state, checked: answer.checked, in_flight: self.probes[at(family)].flight.is_some() }
     }
 
     fn status(&self) -> TargetStatus {
         let probe = |family: Family| {
             let probe = &self.probes[at(family)];
-            ProbeStatus {
-                next_refresh: probe.due.map(Due::at),
-                last_error: probe.last_error,
-                upstream: probe.upstream,
-            }
+            ProbeStatus { next_refresh: probe.due.map(Due::at), last_error: probe.last_error, upstream: probe.upstream }
         };
         let chain = self.probes.iter().map(|one| &one.chain).find(|chain| !chain.is_empty());
         TargetStatus {

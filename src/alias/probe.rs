@@ -173,14 +173,7 @@ impl Probe {
         waits.then(|| self.conclude(answer, None, sibling, now))
     }
 
-    fn good(
-        &mut self,
-        answer: &mut FamilyAnswer,
-        state: AliasState,
-        hold: u32,
-        sibling: Sibling,
-        now: Moment,
-    ) -> Next {
+    fn good(&mut self, answer: &mut FamilyAnswer, state: AliasState, hold: u32, sibling: Sibling, now: Moment) -> Next {
         self.holds[usize::from(self.next_hold)] = hold;
         self.next_hold = (self.next_hold + 1) % REMEMBERED_HOLDS as u8;
         answer.longest_hold = self.holds.iter().copied().max().unwrap_or(hold);

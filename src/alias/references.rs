@@ -235,8 +235,7 @@ mod tests {
     }
 
     fn alias(target: &str) -> Option<(Rtype, Vec<u8>)> {
-        let record =
-            AliasRecord { target: name(target).as_wire().to_vec(), a: true, aaaa: true, owners: vec![1] };
+        let record = AliasRecord { target: name(target).as_wire().to_vec(), a: true, aaaa: true, owners: vec![1] };
         Some((Rtype::ALIAS, record.encode()))
     }
 

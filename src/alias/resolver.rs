@@ -47,12 +47,7 @@ pub trait Resolve: Send + Sync + 'static {
     }
 
     /// Asks for a family of a target. It ends by itself within seconds.
-    fn lookup(
-        &self,
-        target: &TargetKey,
-        family: Family,
-        ask: Ask,
-    ) -> impl Future<Output = Answer> + Send;
+    fn lookup(&self, target: &TargetKey, family: Family, ask: Ask) -> impl Future<Output = Answer> + Send;
 }
 
 /// Why upstreams cannot be used.
@@ -310,7 +305,10 @@ impl Chain {
 
     /// The names behind the target.
     fn names(&self) -> Vec<WireName> {
-        self.met[1..].iter().filter_map(|name| name.to_bytes().ok().and_then(|wire| WireName::from_wire(&wire).ok())).collect()
+        self.met[1..]
+            .iter()
+            .filter_map(|name| name.to_bytes().ok().and_then(|wire| WireName::from_wire(&wire).ok()))
+            .collect()
     }
 
     /// Goes on along the records of an answer section, whatever their order; records beside the chain do not count.
@@ -414,12 +412,7 @@ impl<R: Resolve> Resolve for Arc<R> {
         R::at_once(self)
     }
 
-    fn lookup(
-        &self,
-        target: &TargetKey,
-        family: Family,
-        ask: Ask,
-    ) -> impl Future<Output = Answer> + Send {
+    fn lookup(&self, target: &TargetKey, family: Family, ask: Ask) -> impl Future<Output = Answer> + Send {
         R::lookup(self, target, family, ask)
     }
 }
@@ -451,7 +444,8 @@ mod tests {
 
     #[test]
     fn lookups_keep_to_a_quarter_of_the_files() {
-        let limits = |soft: &str| format!("Limit  Soft Limit  Hard Limit  Units\nMax open files   {soft}   65536   files\n");
+        let limits =
+            |soft: &str| format!("Limit  Soft Limit  Hard Limit  Units\nMax open files   {soft}   65536   files\n");
         assert_eq!(lookups_that_files_admit(Some(&limits("1024"))), 256);
         assert_eq!(lookups_that_files_admit(Some(&limits("65536"))), MAX_IN_FLIGHT);
         assert_eq!(lookups_that_files_admit(Some(&limits("unlimited"))), MAX_IN_FLIGHT);

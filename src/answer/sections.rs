@@ -58,7 +58,18 @@ impl<'a, 'b> Answer<'a, 'b> {
         question: &'a Question<'a>,
         writer: &'a mut Writer<'b>,
     ) -> Answer<'a, 'b> {
-        Answer { rules, snapshot, zone, scratch, request, question, writer, chain: 0, dnames: [0; MAX_CHAIN], account: 0 }
+        Answer {
+            rules,
+            snapshot,
+            zone,
+            scratch,
+            request,
+            question,
+            writer,
+            chain: 0,
+            dnames: [0; MAX_CHAIN],
+            account: 0,
+        }
     }
 
     /// Writes all sections. `Err` is the target that the answer waits for.

@@ -171,8 +171,7 @@ pub(crate) struct RecordView {
 impl RecordView {
     /// State and the time it began.
     pub(crate) fn state(&self) -> (Combined, Option<Moment>) {
-        let states: Vec<_> =
-            self.families.iter().filter_map(|family| Some((family.state?, family.since))).collect();
+        let states: Vec<_> = self.families.iter().filter_map(|family| Some((family.state?, family.since))).collect();
         let combined = Combined::of(&states);
         (combined, since(combined, &states))
     }
@@ -185,7 +184,8 @@ impl RecordView {
 
 /// When a combined state began: with the first family that has it, else with the last change of any.
 pub(crate) fn since(combined: Combined, states: &[(AliasState, Option<Moment>)]) -> Option<Moment> {
-    let same = states.iter().filter(|(state, _)| combined == Combined::One(*state)).filter_map(|(_, since)| *since).min();
+    let same =
+        states.iter().filter(|(state, _)| combined == Combined::One(*state)).filter_map(|(_, since)| *since).min();
     same.or_else(|| states.iter().filter_map(|(_, since)| *since).max())
 }
 

@@ -169,7 +169,10 @@ struct Captured(Result<Vec<(String, String)>, Refused>);
 impl<S: Send + Sync> axum::extract::FromRequestParts<S> for Captured {
     type Rejection = std::convert::Infallible;
 
-    async fn from_request_parts(parts: &mut axum::http::request::Parts, state: &S) -> Result<Captured, Self::Rejection> {
+    async fn from_request_parts(
+        parts: &mut axum::http::request::Parts,
+        state: &S,
+    ) -> Result<Captured, Self::Rejection> {
         Ok(Captured(match RawPathParams::from_request_parts(parts, state).await {
             Ok(params) => Ok(params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()),
             Err(_) => Err(Refused::bad_request("the path is no UTF-8 after percent-decoding")),
@@ -240,8 +243,7 @@ impl Call {
     /// Does a command and writes the log line of it. `owner` and `zone` are what the log names.
     pub async fn submit(&self, command: Command, owner: &str, zone: &str) -> Result<Report, Refused> {
         let dry_run = self.dry_run()?;
-        let request =
-            Request { command, actor: self.actor.clone(), dry_run, request_id: self.request_id.clone() };
+        let request = Request { command, actor: self.actor.clone(), dry_run, request_id: self.request_id.clone() };
         let outcome = self.state.handle.submit(request).await;
         let (token, id) = (&self.actor.token, &self.request_id);
         match &outcome {

@@ -68,8 +68,13 @@ pub(crate) struct Explained {
 
 /// Follows a question for `rtype`, which is no type of queries alone.
 pub(crate) fn explain(snapshot: &Snapshot, trust: &Trust, asked: &Name, rtype: Rtype, now: Moment) -> Explained {
-    let mut out =
-        Explained { steps: Vec::new(), end: End::NoZone, records: Vec::new(), decided_by: None, verdict: String::new() };
+    let mut out = Explained {
+        steps: Vec::new(),
+        end: End::NoZone,
+        records: Vec::new(),
+        decided_by: None,
+        verdict: String::new(),
+    };
     let mut scratch = HashedName::empty();
     let mut name = asked.clone();
     let mut met = vec![asked.clone()];
@@ -125,7 +130,11 @@ pub(crate) fn explain(snapshot: &Snapshot, trust: &Trust, asked: &Name, rtype: R
                             Some(next)
                         }
                         Err(_) => {
-                            out.finish(End::Failure, "dname", format!("the DNAME at {owner} makes a name that is too long"));
+                            out.finish(
+                                End::Failure,
+                                "dname",
+                                format!("the DNAME at {owner} makes a name that is too long"),
+                            );
                             None
                         }
                     }
@@ -133,7 +142,11 @@ pub(crate) fn explain(snapshot: &Snapshot, trust: &Trust, asked: &Name, rtype: R
                 None => None,
             },
             Lookup::NoName => {
-                out.finish(End::NameError, "nxdomain", format!("{name} is not in {apex}, and no wildcard answers for it"));
+                out.finish(
+                    End::NameError,
+                    "nxdomain",
+                    format!("{name} is not in {apex}, and no wildcard answers for it"),
+                );
                 None
             }
         };

@@ -88,7 +88,8 @@ impl Bodies {
         let mut octets = Vec::new();
         let mut room: Option<OwnedSemaphorePermit> = None;
         loop {
-            let frame = tokio::time::timeout(MAX_BODY_PAUSE, poll_fn(|context| Pin::new(&mut body).poll_frame(context)));
+            let frame =
+                tokio::time::timeout(MAX_BODY_PAUSE, poll_fn(|context| Pin::new(&mut body).poll_frame(context)));
             let frame = frame.await.map_err(|_| Refused::bad_request("the body stopped coming: send it again"))?;
             let Some(frame) = frame else { break };
             let frame = frame.map_err(|_| Refused::bad_request("the body broke off: send it again"))?;

@@ -27,11 +27,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = GracefulShutdown::new();
     let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(MAX_HEAD_TIME)
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD);
+    builder.timer(TokioTimer::new()).header_read_timeout(MAX_HEAD_TIME).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
     tokio::pin!(stop);
     loop {
         let place = tokio::select! {

@@ -31,8 +31,8 @@ use crate::store::Reader;
 use crate::wire::name::Name;
 use crate::zone::walk::Trust;
 use call::{MAX_REQUEST_ID, MAX_URL, REQUEST_ID, RequestId};
-use problem::Refused;
 pub use listen::serve;
+use problem::Refused;
 pub use readiness::{Phase, Readiness, Stage};
 
 /// What the API takes for keys that a request leaves out.
@@ -76,9 +76,10 @@ pub fn router(state: ApiState) -> Router {
 
 /// Gives each request an id, its own if that is fit for a log, and echoes it.
 async fn with_request_id(mut request: Request, next: Next) -> Response {
-    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| {
-        !id.is_empty() && id.len() <= MAX_REQUEST_ID && id.bytes().all(|octet| octet.is_ascii_graphic())
-    });
+    let given =
+        request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| {
+            !id.is_empty() && id.len() <= MAX_REQUEST_ID && id.bytes().all(|octet| octet.is_ascii_graphic())
+        });
     let id = given.map_or_else(new_request_id, str::to_owned);
     request.extensions_mut().insert(RequestId(id.clone()));
     let length = request.uri().path_and_query().map_or(0, |path| path.as_str().len());

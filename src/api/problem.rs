@@ -35,7 +35,9 @@ impl Refused {
 
     /// No such route.
     pub fn no_route() -> Refused {
-        Refused::not_found("there is nothing at this path: the API is under /v1, and a `/` in an owner or a name is %2F")
+        Refused::not_found(
+            "there is nothing at this path: the API is under /v1, and a `/` in an owner or a name is %2F",
+        )
     }
 
     /// The route is there for other methods.

@@ -26,7 +26,11 @@ pub fn moment(moment: Moment) -> String {
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(moment.0)).unwrap_or(SystemTime::UNIX_EPOCH);
     // Years over 9999 have no RFC 3339 form, and the formatter panics at them.
     const LAST: u64 = 253_402_300_799_000;
-    if moment.0 > LAST { "9999-12-31T23:59:59Z".to_owned() } else { humantime::format_rfc3339_seconds(time).to_string() }
+    if moment.0 > LAST {
+        "9999-12-31T23:59:59Z".to_owned()
+    } else {
+        humantime::format_rfc3339_seconds(time).to_string()
+    }
 }
 
 /// The form with U-labels, where it differs from the presentation form.

@@ -144,7 +144,9 @@ fn start_alias(
         None => system_upstreams(own),
     };
     if let Some(server) = servers.iter().find(|server| is_own(**server, own)) {
-        return Err(format!("the upstream {server} is an address of this server: ALIAS targets would be asked of itself"));
+        return Err(format!(
+            "the upstream {server} is an address of this server: ALIAS targets would be asked of itself"
+        ));
     }
     let upstreams = Upstreams::new(&servers).map_err(|error| format!("the upstreams cannot be used: {error}"))?;
     let setup = Setup {

@@ -41,7 +41,10 @@ pub(super) fn rules(config: &Config) -> Result<Rules, String> {
 /// One or two secrets of 16 octets in hexadecimal, a line each: the first signs, the second still verifies.
 fn read_secrets(file: &Path) -> Result<CookieSecrets, String> {
     let wrong = |what: &str| {
-        format!("{}: {what}; expected one or two lines of 32 hexadecimal digits, the current secret first", file.display())
+        format!(
+            "{}: {what}; expected one or two lines of 32 hexadecimal digits, the current secret first",
+            file.display()
+        )
     };
     let text = std::fs::read_to_string(file).map_err(|error| wrong(&error.to_string()))?;
     let mut secrets = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| {

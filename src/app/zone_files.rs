@@ -118,7 +118,9 @@ async fn import_file(handle: &Handle, path: &Path) -> Became {
             report
                 .results
                 .iter()
-                .filter_map(|item| item.problem.as_ref().map(|why| format!("{} {}: {}", item.name, item.rtype, why.detail)))
+                .filter_map(|item| {
+                    item.problem.as_ref().map(|why| format!("{} {}: {}", item.name, item.rtype, why.detail))
+                })
                 .collect(),
         ),
         Err(refusal) => Became::LeftOut(vec![refusal.problem.detail]),
@@ -129,6 +131,5 @@ fn read_file(path: &Path, origin: Option<&Name>) -> Result<ZoneFile, Vec<String>
     let shown = path.display().to_string();
     let text = includes::read_file(path, includes::MAX_FILE).map_err(|error| vec![format!("{shown}: {error}")])?;
     let mut includes = Includes::below(path);
-    read(&text, &shown, origin, &mut includes)
-        .map_err(|errors| errors.iter().map(|error| error.to_string()).collect())
+    read(&text, &shown, origin, &mut includes).map_err(|errors| errors.iter().map(|error| error.to_string()).collect())
 }

@@ -49,9 +49,8 @@ pub(super) struct Flags {
 
 pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result<(), Failure> {
     let text = input(&flags.file)?;
-    let sets = sets(&text, flags.owner.as_deref()).map_err(|what| {
-        Failure::Usage(format!("{}: {what}", flags.file.display()))
-    })?;
+    let sets = sets(&text, flags.owner.as_deref())
+        .map_err(|what| Failure::Usage(format!("{}: {what}", flags.file.display())))?;
     let deletes = flags.max_deletes.map(|count| count.to_string());
     let mut query: Vec<(&str, &str)> = Vec::new();
     for (given, key, value) in
@@ -119,7 +118,9 @@ fn sets(text: &str, default_owner: Option<&str>) -> Result<Vec<OwnerSet>, String
         let owner = match keys.remove("owner") {
             Some(Value::String(owner)) => owner,
             Some(_) => return Err(at("`owner` is a text".to_owned())),
-            None => default_owner.map(str::to_owned).ok_or_else(|| at("it names no owner: give --owner ID".to_owned()))?,
+            None => {
+                default_owner.map(str::to_owned).ok_or_else(|| at("it names no owner: give --owner ID".to_owned()))?
+            }
         };
         let Some(Value::Array(mut records)) = keys.remove("records") else {
             return Err(at("`records` is a list".to_owned()));
@@ -173,7 +174,9 @@ fn documents(text: &str) -> Result<Vec<Value>, String> {
         match documents {
             Ok(documents) => return Ok(documents),
             // A flow mapping of YAML begins alike.
-            Err(error) if !text.contains("---") && text.trim_start().starts_with("{\"") => return Err(error.to_string()),
+            Err(error) if !text.contains("---") && text.trim_start().starts_with("{\"") => {
+                return Err(error.to_string());
+            }
             Err(_) => {}
         }
     }

@@ -109,7 +109,11 @@ impl Client {
     }
 
     /// Reads a whole list, page by page.
-    pub(super) async fn get_all<T: DeserializeOwned>(&self, path: &str, query: &[(&str, &str)]) -> Result<List<T>, Failure> {
+    pub(super) async fn get_all<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<List<T>, Failure> {
         let mut all: PageDocument<T> = self.get(path, query).await?;
         while let Some(next) = all.next.take() {
             let query = [query, &[("continue", next.as_str())]].concat();

@@ -129,9 +129,13 @@ pub(super) fn advice(code: &str, holder: Option<&HolderDocument>) -> Option<Stri
         }
         ("has_children", _) => "to delete all of them: add --cascade; to see them: tenured owner tree".to_owned(),
         ("delete_guard", _) => "if that is meant: add --max-deletes with that number".to_owned(),
-        ("name_out_of_zone", _) => "make the zone first: tenured zone create NAME; to see all: tenured zone list".to_owned(),
+        ("name_out_of_zone", _) => {
+            "make the zone first: tenured zone create NAME; to see all: tenured zone list".to_owned()
+        }
         ("storage_unavailable" | "timed_out" | "rate_limited", _) => "try again in a moment".to_owned(),
-        ("stale_generation" | "fenced", _) => "another writer is ahead: read the owner again before you write".to_owned(),
+        ("stale_generation" | "fenced", _) => {
+            "another writer is ahead: read the owner again before you write".to_owned()
+        }
         _ => return None,
     })
 }
@@ -139,7 +143,11 @@ pub(super) fn advice(code: &str, holder: Option<&HolderDocument>) -> Option<Stri
 /// A text as a shell takes it for one word.
 pub(super) fn quoted(text: &str) -> String {
     let plain = |octet: u8| octet.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&octet);
-    if !text.is_empty() && text.bytes().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.bytes().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
@@ -173,7 +181,8 @@ mod tests {
 
     #[test]
     fn exit_codes_follow_the_status() {
-        for (status, code) in [(404, 3), (412, 4), (401, 5), (403, 5), (503, 6), (504, 6), (422, 1), (400, 1), (500, 1)] {
+        for (status, code) in [(404, 3), (412, 4), (401, 5), (403, 5), (503, 6), (504, 6), (422, 1), (400, 1), (500, 1)]
+        {
             let problem = ProblemDocument { status, ..ProblemDocument::default() };
             assert_eq!(Failure::Problem(Box::new(problem)).exit_code(), code, "{status}");
         }

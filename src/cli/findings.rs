@@ -26,14 +26,9 @@ pub(super) struct OrphanFlags {
 
 /// `tenured orphans`.
 pub(super) async fn orphans(flags: &OrphanFlags, client: &Client, format: Format) -> Result<(), Failure> {
-    let filters = [
-        ("reason", &flags.reason),
-        ("owner", &flags.owner),
-        ("zone", &flags.zone),
-        ("olderThan", &flags.older_than),
-    ];
-    let query: Vec<(&str, &str)> =
-        filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
+    let filters =
+        [("reason", &flags.reason), ("owner", &flags.owner), ("zone", &flags.zone), ("olderThan", &flags.older_than)];
+    let query: Vec<(&str, &str)> = filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
     let list: List<OrphanDocument> = client.get_all("/v1/orphans", &query).await?;
     match format {
         Format::Json => output::print_json(&list),

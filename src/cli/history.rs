@@ -36,8 +36,13 @@ pub(super) struct Flags {
 pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result<(), Failure> {
     let since = flags.since.map(|since| since.to_string());
     let limit = flags.limit.to_string();
-    let filters =
-        [("zone", &flags.zone), ("name", &flags.name), ("owner", &flags.owner), ("actor", &flags.actor), ("since", &since)];
+    let filters = [
+        ("zone", &flags.zone),
+        ("name", &flags.name),
+        ("owner", &flags.owner),
+        ("actor", &flags.actor),
+        ("since", &since),
+    ];
     let mut query: Vec<(&str, &str)> =
         filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
     if flags.follow {

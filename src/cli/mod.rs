@@ -103,9 +103,8 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { place, client, format, command } = arguments;
-    let environment = || {
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-    };
+    let environment =
+        || std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     if let Command::Serve(flags) = command {
         let config = Config::load(&place, &flags, environment()).map_err(|error| Failure::Usage(error.to_string()))?;
         return crate::app::serve(config).map_err(Failure::failed);

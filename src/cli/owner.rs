@@ -107,7 +107,8 @@ fn show(owner: &OwnerDocument, format: Format) -> Result<(), Failure> {
     let claims = owner.claims;
     let labels: Vec<String> = owner.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let source = owner.source.clone().unwrap_or_default();
-    let source: Vec<String> = [source.cluster, source.namespace, source.kind, source.name].into_iter().flatten().collect();
+    let source: Vec<String> =
+        [source.cluster, source.namespace, source.kind, source.name].into_iter().flatten().collect();
     match format {
         Format::Json => output::print_json(owner),
         Format::Name => output::print_names([owner.id.as_str()].into_iter()),

@@ -94,8 +94,7 @@ async fn list(flags: &ListFlags, client: &Client, format: Format) -> Result<(), 
         ("owner", &flags.owner),
         ("state", &flags.state),
     ];
-    let query: Vec<(&str, &str)> =
-        filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
+    let query: Vec<(&str, &str)> = filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
     let list: List<RecordDocument> = client.get_all("/v1/records", &query).await?;
     match format {
         Format::Json => output::print_json(&list),

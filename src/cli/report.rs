@@ -105,8 +105,7 @@ pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Forma
                 .records
                 .iter()
                 .map(|item| {
-                    let note =
-                        item.promoted.as_ref().map(|promoted| format!("now served: that of {}", promoted.owner));
+                    let note = item.promoted.as_ref().map(|promoted| format!("now served: that of {}", promoted.owner));
                     let owner = item.owner.clone().unwrap_or_default();
                     vec![item.name.clone(), item.rtype.clone(), item.outcome.clone(), owner, note.unwrap_or_default()]
                 })

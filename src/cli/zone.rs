@@ -10,8 +10,8 @@ use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
 use super::report;
-use crate::app::includes::{Includes, MAX_FILE, read_file};
 use crate::api::documents::{DeletedDocument, List, ReportDocument, ZoneDocument};
+use crate::app::includes::{Includes, MAX_FILE, read_file};
 use crate::wire::name::Name;
 use crate::zone::file::{self, WriteOptions, ZoneFile};
 
@@ -142,9 +142,10 @@ async fn list(owner: Option<&str>, client: &Client, format: Format) -> Result<()
         Format::Json => output::print_json(&list),
         Format::Name => output::print_names(list.items.iter().map(|zone| zone.name.as_str())),
         Format::Table => {
-            let rows = list.items.into_iter().map(|zone| {
-                vec![zone.name, zone.record_count.to_string(), zone.serial.to_string(), zone.owner]
-            });
+            let rows = list
+                .items
+                .into_iter()
+                .map(|zone| vec![zone.name, zone.record_count.to_string(), zone.serial.to_string(), zone.owner]);
             let nothing = "there are no zones: tenured zone create NAME, or tenured zone import FILE";
             output::print_table(&["NAME", "RECORDS", "SERIAL", "OWNER"], rows.collect(), nothing)
         }
@@ -226,8 +227,7 @@ async fn import(flags: ImportFlags, client: &Client, format: Format) -> Result<(
     }
     let name = zone.origin.to_string();
     let path = path(&["v1", "zones", &name, "zonefile"]);
-    let (status, report): (_, ReportDocument) =
-        client.write(Method::PUT, &path, &query, Body::ZoneFile(text)).await?;
+    let (status, report): (_, ReportDocument) = client.write(Method::PUT, &path, &query, Body::ZoneFile(text)).await?;
     eprintln!("zone {name} from {}", flags.file.display());
     report::print(status, &report, format)
 }

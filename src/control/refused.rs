@@ -157,5 +157,7 @@ fn wish_of<'a>(command: &'a Command, item: &Item) -> Option<&'a Wish> {
         _ => Vec::new(),
     };
     let rtype = item.rtype.parse().ok()?;
-    asked.into_iter().find(|wish| wish.rtype == rtype && wish.set_id == item.set_id && wish.name.to_string() == item.name)
+    asked
+        .into_iter()
+        .find(|wish| wish.rtype == rtype && wish.set_id == item.set_id && wish.name.to_string() == item.name)
 }

@@ -198,7 +198,10 @@ mod tests {
         assert_eq!(found(&delete_and_recreate(2, 600)), None);
         let flap = found(&delete_and_recreate(3, 600)).expect("three turns");
         assert_eq!((flap.pattern, flap.count, flap.period_seconds), (Pattern::Contested, 3, Some(600)));
-        assert_eq!(flap.actors, [("maker", "team-a"), ("sweeper", "team-a")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+        assert_eq!(
+            flap.actors,
+            [("maker", "team-a"), ("sweeper", "team-a")].map(|(a, b)| (a.to_owned(), b.to_owned()))
+        );
         assert_eq!((flap.since, flap.field.as_str()), (Moment(0), "presence"));
     }
 

@@ -90,8 +90,10 @@ mod tests {
             }
         }
         assert_eq!(steps, [1_000, 300, 199], "over the number of rows, then those made before 1,500");
-        let left: (i64, i64) =
-            sqlx::query_as("SELECT count(*), min(revision) FROM change").fetch_one(writer.connection()).await.expect("rows");
+        let left: (i64, i64) = sqlx::query_as("SELECT count(*), min(revision) FROM change")
+            .fetch_one(writer.connection())
+            .await
+            .expect("rows");
         let noted: (i64, i64) =
             sqlx::query_as("SELECT entries, trimmed FROM history").fetch_one(writer.connection()).await.expect("a row");
         assert_eq!((left, noted), ((1_001, 1_500), (1_001, 1_499)));

@@ -158,7 +158,11 @@ impl Cursor for ChangeCursor {
 }
 
 /// Cuts the row too many off, which was read to know whether there are more.
-pub(super) fn cut<C>(rows: &mut Vec<SqliteRow>, limit: u32, key: impl Fn(&SqliteRow) -> Result<C, sqlx::Error>) -> Option<C> {
+pub(super) fn cut<C>(
+    rows: &mut Vec<SqliteRow>,
+    limit: u32,
+    key: impl Fn(&SqliteRow) -> Result<C, sqlx::Error>,
+) -> Option<C> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     if rows.len() <= limit {
         return None;
@@ -411,9 +415,8 @@ impl Reader {
             .bind(zone.map(Name::to_string))
             .fetch_all(&mut *view)
             .await?;
-        let read = |row: &SqliteRow| {
-            Ok(RestlessRow { name: row.try_get(0)?, rtype: row.try_get(1)?, zone: row.try_get(2)? })
-        };
+        let read =
+            |row: &SqliteRow| Ok(RestlessRow { name: row.try_get(0)?, rtype: row.try_get(1)?, zone: row.try_get(2)? });
         let next = cut(&mut rows, page.limit, read);
         Ok(Paged { revision, items: rows.iter().filter_map(|row| read(row).ok()).collect(), next })
     }

@@ -177,7 +177,10 @@ impl Reader {
     }
 }
 
-pub(super) async fn zone_by_name(view: &mut Transaction<'static, Sqlite>, name: &Name) -> Result<Option<ZoneRow>, StoreError> {
+pub(super) async fn zone_by_name(
+    view: &mut Transaction<'static, Sqlite>,
+    name: &Name,
+) -> Result<Option<ZoneRow>, StoreError> {
     let list = text_list(std::iter::once(name.to_string()));
     let row = sqlx::query(sql::ZONES_BY_NAME).bind(list).fetch_optional(&mut **view).await?;
     Ok(row.and_then(|row| columns::zone(&row).ok()))

@@ -122,7 +122,13 @@ async fn an_alias_that_is_published_is_resolved_and_one_that_goes_is_forgotten()
 
     controller.set("www.example.com.", None);
     // Once it tells that no record is left, a minute goes by.
-    while controller.handle.status_of(&target(TARGET)).await.expect("the actor").is_some_and(|one| one.status.records > 0) {
+    while controller
+        .handle
+        .status_of(&target(TARGET))
+        .await
+        .expect("the actor")
+        .is_some_and(|one| one.status.records > 0)
+    {
         tokio::task::yield_now().await;
     }
     controller.clock.advance(61_000);

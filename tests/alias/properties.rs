@@ -64,7 +64,12 @@ struct World {
 impl World {
     fn new(upstreams: usize) -> World {
         World {
-            engine: Engine::new(Settings { upstreams, in_flight: MAX_IN_FLIGHT, internal: Internal::Removed, seed: 11 }),
+            engine: Engine::new(Settings {
+                upstreams,
+                in_flight: MAX_IN_FLIGHT,
+                internal: Internal::Removed,
+                seed: 11,
+            }),
             now: Moment(1_790_000_000_000),
             flying: Vec::new(),
             table: AliasTable::new(HashKey::new(1, 2)),

@@ -174,7 +174,9 @@ fn upstreams_killed_the_last_answer_is_served_for_a_day_and_then_no_longer() {
         assert_eq!(time.dig(Family::A), addresses(30, true));
     }
     time.pass(600_000);
-    assert!(matches!(time.dig(Family::A), Served::ServFail { error } if error.0 == ExtendedError::NO_REACHABLE_AUTHORITY));
+    assert!(
+        matches!(time.dig(Family::A), Served::ServFail { error } if error.0 == ExtendedError::NO_REACHABLE_AUTHORITY)
+    );
 }
 
 #[test]

@@ -186,7 +186,8 @@ async fn a_chain_that_comes_back_is_a_loop() {
 
 #[tokio::test]
 async fn codes_and_dead_ports_are_failures_of_their_kind() {
-    for (code, failure) in [(2, Failure::ServFail), (5, Failure::Refused), (4, Failure::ServFail), (1, Failure::ServFail)]
+    for (code, failure) in
+        [(2, Failure::ServFail), (5, Failure::Refused), (4, Failure::ServFail), (1, Failure::ServFail)]
     {
         assert_eq!(of_one(Say::Code(code)).await.0, Outcome::Failed(failure), "{code}");
     }
@@ -199,10 +200,7 @@ async fn codes_and_dead_ports_are_failures_of_their_kind() {
     // The library sends from sockets that are not connected, so that a closed port looks like silence.
     assert!(matches!(outcome, Outcome::Failed(Failure::Network | Failure::Timeout)), "{outcome:?}");
     let none = Upstreams::new(&[]).expect("no upstreams");
-    assert_eq!(
-        heard(&none, Family::A, Ask::Any).await,
-        (None, Outcome::Failed(Failure::NoResolver))
-    );
+    assert_eq!(heard(&none, Family::A, Ask::Any).await, (None, Outcome::Failed(Failure::NoResolver)));
 }
 
 #[tokio::test]

@@ -36,7 +36,12 @@ fn every_way_a_question_can_end_is_told() {
             "zone cname zone found",
             json!(["www.example.com. 300 CNAME ns.example.com.", "ns.example.com. 300 A 192.0.2.1"]),
         ),
-        ("name=out.example.com", "NOERROR", "zone cname outside", json!(["out.example.com. 300 CNAME www.example.net."])),
+        (
+            "name=out.example.com",
+            "NOERROR",
+            "zone cname outside",
+            json!(["out.example.com. 300 CNAME www.example.net."]),
+        ),
         ("name=a.apps.example.com", "NOERROR", "zone wildcard found", json!(["a.apps.example.com. 300 A 192.0.2.100"])),
         ("name=h.sub.example.com", "NOERROR", "zone cut", json!(["sub.example.com. 300 NS ns.sub.example.com."])),
         (
@@ -54,8 +59,12 @@ fn every_way_a_question_can_end_is_told() {
     ] {
         let (status, told) = service.api("GET", &format!("/v1/explain?{query}"), None);
         assert_eq!(status, 200, "{query}: {told}");
-        let words: Vec<&str> =
-            told["steps"].as_array().expect("steps").iter().map(|step| step["step"].as_str().expect("a word")).collect();
+        let words: Vec<&str> = told["steps"]
+            .as_array()
+            .expect("steps")
+            .iter()
+            .map(|step| step["step"].as_str().expect("a word"))
+            .collect();
         assert_eq!((&told["answer"]["rcode"], words.join(" ").as_str()), (&json!(rcode), steps), "{query}: {told}");
         assert_eq!(told["answer"]["records"], records, "{query}: {told}");
         let held = !matches!(rcode, "NXDOMAIN" | "REFUSED") && !steps.ends_with("nodata");
@@ -64,7 +73,10 @@ fn every_way_a_question_can_end_is_told() {
     }
     let (_, told) = service.api("GET", "/v1/explain?name=loop1.example.com", None);
     assert_eq!(told["steps"].as_array().expect("steps").last().expect("one")["step"], "chain", "{told}");
-    assert_eq!((&told["answer"]["rcode"], told["answer"]["records"].as_array().map(Vec::len)), (&json!("NOERROR"), Some(2)));
+    assert_eq!(
+        (&told["answer"]["rcode"], told["answer"]["records"].as_array().map(Vec::len)),
+        (&json!("NOERROR"), Some(2))
+    );
     assert_eq!(service.api("GET", "/v1/explain", None).0, 400);
     assert_eq!(service.api("GET", "/v1/explain?name=a.example&type=ANY", None).0, 400);
 }

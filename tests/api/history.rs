@@ -94,9 +94,8 @@ fn a_revert_puts_back_what_was() {
     let service = Service::with_zone();
     let made = put(&service, "team-a", "www.example.com", "192.0.2.1");
     let changed = put(&service, "team-a", "www.example.com", "192.0.2.2");
-    let revert = |revision: u64, query: &str| {
-        service.api("POST", &format!("/v1/changes/{revision}/revert{query}"), None)
-    };
+    let revert =
+        |revision: u64, query: &str| service.api("POST", &format!("/v1/changes/{revision}/revert{query}"), None);
     assert_eq!(revert(changed, "?dryRun=true").0, 200);
     assert_eq!(address(&service, "www.example.com"), "192.0.2.2", "a dry run does nothing");
     let (status, report) = revert(changed, "");
@@ -139,5 +138,9 @@ fn a_deleted_tree_comes_back_with_its_records_unless_others_hold_them() {
     assert_eq!(service.api("GET", "/v1/records?name=a.example.com", None).1["items"], json!([]), "all or nothing");
     let reader = service.make_token("owner", Some("team-c"));
     let path = format!("/v1/changes/{of_b}/revert");
-    assert_eq!(service.api_as(Some(&reader), "POST", &path, None).0, 403, "who may not write for the owner may not undo");
+    assert_eq!(
+        service.api_as(Some(&reader), "POST", &path, None).0,
+        403,
+        "who may not write for the owner may not undo"
+    );
 }

@@ -45,7 +45,11 @@ fn an_idn_zone_is_shown_in_both_forms() {
     let service = Service::start();
     let (status, zone) = service.api("PUT", &format!("/v1/zones/{}", part("bücher.example")), None);
     assert_eq!(status, 201, "{zone}");
-    assert_eq!((&zone["name"], &zone["unicode"]), (&json!("xn--bcher-kva.example."), &json!("bücher.example.")), "{zone}");
+    assert_eq!(
+        (&zone["name"], &zone["unicode"]),
+        (&json!("xn--bcher-kva.example."), &json!("bücher.example.")),
+        "{zone}"
+    );
 }
 
 #[test]
@@ -55,7 +59,8 @@ fn a_zone_file_is_imported_as_a_full_set_and_exported() {
     let put = |text: &str| {
         let headers = [("content-type", "text/dns")];
         let token = service.token();
-        let (head, body) = service.raw(Some(&token), "PUT", "/v1/zones/example.org/zonefile", &headers, text.as_bytes());
+        let (head, body) =
+            service.raw(Some(&token), "PUT", "/v1/zones/example.org/zonefile", &headers, text.as_bytes());
         (head[9..12].to_owned(), serde_json::from_str::<serde_json::Value>(&body).expect("JSON"))
     };
     let (status, report) = put(text);
@@ -73,7 +78,9 @@ fn a_zone_file_is_imported_as_a_full_set_and_exported() {
     assert_eq!((status.as_str(), &faulty["code"]), ("422", &json!("invalid_record")), "{faulty}");
     let lines: Vec<_> = faulty["errors"].as_array().expect("errors").iter().map(|error| &error["line"]).collect();
     assert!(lines.contains(&&json!(2)) && lines.contains(&&json!(3)), "{faulty}");
-    let (status, foreign) = put("$ORIGIN example.net.\n@ 300 IN SOA ns hostmaster 7 7200 900 1209600 300\n@ 300 NS ns\nns 300 A 192.0.2.1\n");
+    let (status, foreign) = put(
+        "$ORIGIN example.net.\n@ 300 IN SOA ns hostmaster 7 7200 900 1209600 300\n@ 300 NS ns\nns 300 A 192.0.2.1\n",
+    );
     assert_eq!((status.as_str(), &foreign["code"]), ("422", &json!("name_out_of_zone")), "{foreign}");
 }
 
@@ -88,7 +95,11 @@ fn the_history_has_each_change_with_its_values_and_who_made_it() {
     assert_eq!(status, 200, "{list}");
     let changes = list["items"].as_array().expect("changes");
     assert_eq!(changes.len(), 3, "{list}");
-    assert_eq!((&changes[0]["before"], &changes[0]["after"]["values"]), (&json!(null), &json!(["192.0.2.1"])), "{list}");
+    assert_eq!(
+        (&changes[0]["before"], &changes[0]["after"]["values"]),
+        (&json!(null), &json!(["192.0.2.1"])),
+        "{list}"
+    );
     assert_eq!((&changes[1]["before"]["values"], &changes[1]["after"]["ttl"]), (&json!(["192.0.2.1"]), &json!(60)));
     assert_eq!((&changes[2]["after"], &changes[2]["owner"]), (&json!(null), &json!("team-a")));
     assert_eq!(changes[0]["door"], "native");

@@ -39,9 +39,11 @@ fn callers(service: &Service) -> Vec<Caller> {
 
 fn filled() -> Service {
     let service = Service::with_zone();
-    for (owner, parent, name) in
-        [("team-a", None, "a.example.com."), ("team-b", None, "b.example.com."), ("team-a/web", Some("team-a"), "web.example.com.")]
-    {
+    for (owner, parent, name) in [
+        ("team-a", None, "a.example.com."),
+        ("team-b", None, "b.example.com."),
+        ("team-a/web", Some("team-a"), "web.example.com."),
+    ] {
         let body = json!({"parent": parent, "records": [{"name": name, "type": "A", "values": ["192.0.2.1"]}]});
         let path = format!("/v1/owners/{}/records", part(owner));
         let body = if parent.is_some() { body } else { json!({"records": body["records"]}) };
@@ -72,10 +74,12 @@ fn every_route_lets_in_exactly_the_callers_it_names() {
                 .replace("{name}", "a.example.com.")
                 .replace("{type}", "A")
                 .replace("{revision}", "1");
-            let path = if path.contains('{') { path[..path.find('{').expect("it has one")].to_owned() + "x" } else { path };
+            let path =
+                if path.contains('{') { path[..path.find('{').expect("it has one")].to_owned() + "x" } else { path };
             // A parameter that no route knows: who is let in is told so, and nothing is done.
             let method = route.method.as_str();
-            let (status, _) = service.api_as(caller.token.as_deref(), method, &format!("{path}?nonsense=1"), Some("{}"));
+            let (status, _) =
+                service.api_as(caller.token.as_deref(), method, &format!("{path}?nonsense=1"), Some("{}"));
             let wanted = match (route.access, caller.name) {
                 (Access::Public, _) => 400,
                 (_, "none" | "expired" | "revoked") => 401,

@@ -39,7 +39,8 @@ fn a_conflict_is_the_items_own_and_names_the_holder() {
     let (status, report) = service.api("PUT", &records("team-b"), Some(body));
     assert_eq!(status, 207, "{report}");
     let results = report["results"].as_array().expect("results");
-    let outcome = |name: &str| results.iter().find(|item| item["name"].as_str().is_some_and(|one| one.starts_with(name)));
+    let outcome =
+        |name: &str| results.iter().find(|item| item["name"].as_str().is_some_and(|one| one.starts_with(name)));
     let conflict = outcome("www").expect("the conflict");
     assert_eq!((&conflict["outcome"], &conflict["code"]), (&json!("conflict"), &json!("owned_by_other")), "{report}");
     assert_eq!(
@@ -144,7 +145,11 @@ fn owners_are_listed_by_parent_and_changed_by_themselves() {
     let service = Service::with_zone();
     held(&service);
     let (_, below) = service.api("GET", "/v1/owners?parent=k8s%3Aprod", None);
-    assert_eq!((below["items"].as_array().map(Vec::len), &below["items"][0]["id"]), (Some(1), &json!(GATEWAY)), "{below}");
+    assert_eq!(
+        (below["items"].as_array().map(Vec::len), &below["items"][0]["id"]),
+        (Some(1), &json!(GATEWAY)),
+        "{below}"
+    );
     assert_eq!(below["items"][0]["claims"]["held"], 1, "{below}");
     let body = r#"{"kind":"Project","labels":{"team":"a"},"source":{"cluster":"prod"}}"#;
     let (status, owner) = service.api("PUT", "/v1/owners/k8s%3Aprod", Some(body));

@@ -77,7 +77,11 @@ fn pages_of_any_size_make_up_the_same_list() {
         for limit in [1, 2, 3, 7, whole.len()] {
             let (rows, pages) = all(&service, path, limit);
             assert_eq!(rows, whole, "{path} by {limit}");
-            assert_eq!(pages, whole.len().div_ceil(limit), "{path} by {limit}: a full last page says that it is the last");
+            assert_eq!(
+                pages,
+                whole.len().div_ceil(limit),
+                "{path} by {limit}: a full last page says that it is the last"
+            );
         }
     }
     assert_eq!(all(&service, "/v1/records?labels=odd%3D1", 2).0.len(), 9);

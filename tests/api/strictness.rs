@@ -113,7 +113,8 @@ fn hostile_paths_are_names_or_clear_errors() {
 fn hostile_owners_and_values_come_back_as_they_went_in() {
     let service = Service::with_zone();
     let owner = "robert'); DROP TABLE claim;--/../\"\\%s\u{1F4A3}";
-    let names = ["\\000\\255.example.com.", "'\\;.example.com.", "*.example.com.", "a\\.b.example.com.", "@.example.com."];
+    let names =
+        ["\\000\\255.example.com.", "'\\;.example.com.", "*.example.com.", "a\\.b.example.com.", "@.example.com."];
     for name in names {
         let path = format!("/v1/owners/{}/records/{}/TXT", part(owner), part(name));
         let (status, report) = service.api("PUT", &path, Some(r#"{"values":["<script> '; -- \\ \""]}"#));
@@ -122,7 +123,11 @@ fn hostile_owners_and_values_come_back_as_they_went_in() {
     let (status, list) = service.api("GET", &format!("/v1/owners/{}/records", part(owner)), None);
     assert_eq!((status, list["items"].as_array().map(Vec::len)), (200, Some(names.len())), "{list}");
     for item in list["items"].as_array().expect("items") {
-        assert_eq!((&item["owner"], &item["values"][0]), (&json!(owner), &json!(r#""<script> '; -- \\ \"""#)), "{item}");
+        assert_eq!(
+            (&item["owner"], &item["values"][0]),
+            (&json!(owner), &json!(r#""<script> '; -- \\ \"""#)),
+            "{item}"
+        );
     }
     let (status, deleted) = service.api("DELETE", &format!("/v1/owners/{}", part(owner)), None);
     assert_eq!((status, &deleted["ownersDeleted"]), (200, &json!(1)), "{deleted}");
@@ -132,7 +137,9 @@ fn hostile_owners_and_values_come_back_as_they_went_in() {
 fn one_name_in_all_spellings_is_one_record() {
     let service = Service::with_zone();
     for (at, spelling) in
-        ["www.example.com", "WWW.Example.COM.", "\\119ww.example.com.", "w%77w.example.com", "www.example%2ecom%2E"].iter().enumerate()
+        ["www.example.com", "WWW.Example.COM.", "\\119ww.example.com.", "w%77w.example.com", "www.example%2ecom%2E"]
+            .iter()
+            .enumerate()
     {
         let path = format!("/v1/owners/team-a/records/{}/A", spelling.replace('\\', "%5C"));
         let (status, report) = service.api("PUT", &path, Some(r#"{"values":["192.0.2.1"]}"#));
@@ -149,7 +156,9 @@ fn unknown_routes_and_wrong_methods_are_problems() {
         assert_eq!((status, &problem["code"]), (404, &json!("not_found")), "{path}: {problem}");
     }
     let token = service.token();
-    for (method, path, allowed) in [("POST", "/v1/zones", "GET"), ("DELETE", "/v1/records", "GET"), ("PUT", "/livez", "GET")] {
+    for (method, path, allowed) in
+        [("POST", "/v1/zones", "GET"), ("DELETE", "/v1/records", "GET"), ("PUT", "/livez", "GET")]
+    {
         let (head, text) = service.raw(Some(&token), method, path, &[], b"");
         assert!(head.starts_with("HTTP/1.1 405") && text.contains("method_not_allowed"), "{path}: {head} {text}");
         assert!(head.to_ascii_lowercase().contains(&format!("allow: {}", allowed.to_ascii_lowercase())), "{head}");

@@ -19,7 +19,8 @@ fn a_check_of_files_names_each_fault_with_its_place() {
     let ran = run(folder.path(), &[], &["zone", "check", "bad.example.zone", "missing.zone"], "");
     assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
     assert!(ran.err.contains("error: bad.example.zone:4: ") && ran.err.contains("missing.zone: "), "{ran:?}");
-    let ran = run(folder.path(), &[], &["zone", "check", "--origin", "example.net", "example.com.zone", "-o", "name"], "");
+    let ran =
+        run(folder.path(), &[], &["zone", "check", "--origin", "example.net", "example.com.zone", "-o", "name"], "");
     assert_eq!((ran.code, ran.out.as_str()), (0, "example.net.\n"), "{ran:?}");
 }
 
@@ -51,7 +52,8 @@ fn usage_is_2_and_help_is_0() {
 fn a_server_that_is_not_there_is_6_and_its_place_is_that_of_the_configuration() {
     let folder = tempfile::tempdir().expect("a folder");
     // A port that was free a moment ago and that nothing listens on.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let text = format!("[http]\nlisten = \"0.0.0.0:{port}\"\n[store]\npath = \"names.db\"\n");
     std::fs::write(folder.path().join("tenured.toml"), text).expect("a file");
     std::fs::write(folder.path().join("names.db.token"), "tnd_a_b\n").expect("a file");

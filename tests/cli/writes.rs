@@ -46,7 +46,8 @@ fn a_zone_a_record_and_its_owner_come_and_go() {
 #[test]
 fn a_conflict_is_told_in_words_and_ends_with_4() {
     let service = Service::with_zone();
-    let first = "kind: Gateway\nparent: k8s:prod\nrecords:\n- name: www.example.com\n  type: A\n  values: [192.0.2.1]\n";
+    let first =
+        "kind: Gateway\nparent: k8s:prod\nrecords:\n- name: www.example.com\n  type: A\n  values: [192.0.2.1]\n";
     let ran = ask_with(&service, &["apply", "-f", "-", "--owner", "shop/web"], first);
     assert_eq!(ran.code, 0, "{ran:?}");
     let second = r#"[{"name":"www.example.com","type":"A","values":["192.0.2.9"]},

@@ -74,7 +74,8 @@ fn kill_9_during_concurrent_writes_loses_no_acknowledged_write_and_leaves_no_hal
         // Killed at another moment each round: after so many acknowledged writes.
         let enough = 20 + 150 * round as usize;
         loop {
-            let sum: usize = known.lock().expect("no writer panicked").values().map(|one: &Known| one.acknowledged).sum();
+            let sum: usize =
+                known.lock().expect("no writer panicked").values().map(|one: &Known| one.acknowledged).sum();
             if sum >= enough || writers.is_finished() {
                 break;
             }

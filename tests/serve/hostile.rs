@@ -59,7 +59,9 @@ fn hostile_names_are_names_or_clear_errors() {
     assert_eq!(server.api("PUT", "/v1/zones/example.com.", Some(json!({}))).0, 201);
     let long = "a".repeat(3000);
     let labels = "abcdefg.".repeat(40);
-    for zone in ["../../etc/passwd", "..", "'; DROP TABLE zone; --", "a..b", &long, &labels, "\u{0}", "%2e%2e", "ex ample"] {
+    for zone in
+        ["../../etc/passwd", "..", "'; DROP TABLE zone; --", "a..b", &long, &labels, "\u{0}", "%2e%2e", "ex ample"]
+    {
         let (status, body) = server.api("PUT", &format!("/v1/zones/{}", part(zone)), Some(json!({})));
         assert!(matches!(status, 201 | 400..=422), "{zone:?}: {status} {body}");
         if status != 201 {
@@ -67,10 +69,18 @@ fn hostile_names_are_names_or_clear_errors() {
         }
     }
     let owner = "robert'); DROP TABLE claim;--/../\"\\%s\u{1F4A3}";
-    for name in ["'; DROP TABLE claim; --.example.com.", "\\000\\255.example.com.", "\"quoted\".example.com.", "*.example.com.",
-        "a\\.b.example.com.", "$ORIGIN.example.com.", "@.example.com."] {
+    for name in [
+        "'; DROP TABLE claim; --.example.com.",
+        "\\000\\255.example.com.",
+        "\"quoted\".example.com.",
+        "*.example.com.",
+        "a\\.b.example.com.",
+        "$ORIGIN.example.com.",
+        "@.example.com.",
+    ] {
         let path = format!("/v1/owners/{}/records/{}/TXT", part(owner), part(name));
-        let (status, body) = server.api("PUT", &path, Some(json!({"values": ["<script>alert(1)</script> '; -- \u{1F4A3}"]})));
+        let (status, body) =
+            server.api("PUT", &path, Some(json!({"values": ["<script>alert(1)</script> '; -- \u{1F4A3}"]})));
         assert_eq!(status, 200, "{name}: {body}");
         let reply = server.ask_both(name, "TXT");
         assert_eq!(reply.answer.len(), 1, "{name}: {reply:?}");

@@ -35,7 +35,8 @@ fn make_zone(server: &Server, zone: &str) {
 fn upstream(folder: &std::path::Path) -> Server {
     let server = Server::start(folder, &[]);
     make_zone(&server, "proxy.test.");
-    let records = json!({"records": [{"name": "edge-7f3a.proxy.test.", "type": "A", "ttl": 5, "values": ["192.0.2.10"]}]});
+    let records =
+        json!({"records": [{"name": "edge-7f3a.proxy.test.", "type": "A", "ttl": 5, "values": ["192.0.2.10"]}]});
     assert_eq!(apply(&server, "proxies", records).0, 200);
     server
 }
@@ -48,10 +49,14 @@ fn incident_a_the_name_does_not_outlive_its_owner() {
     make_zone(&server, "example.com.");
 
     // The platform publishes a hostname: a Gateway below its HTTPProxy.
-    let (status, body) = apply(&server, GATEWAY, json!({"parent": PROXY, "kind": "Gateway", "records": [
+    let (status, body) = apply(
+        &server,
+        GATEWAY,
+        json!({"parent": PROXY, "kind": "Gateway", "records": [
         {"name": "www.example.com.", "type": "ALIAS", "ttl": 300, "values": ["edge-7f3a.proxy.test."]},
         {"name": "example.com.", "type": "ALIAS", "ttl": 300, "values": ["edge-7f3a.proxy.test."]},
-        {"name": "www.example.com.", "type": "TXT", "values": ["owned by the gateway"]}]}));
+        {"name": "www.example.com.", "type": "TXT", "values": ["owned by the gateway"]}]}),
+    );
     assert_eq!(status, 200, "{body}");
     for name in ["www.example.com", "example.com"] {
         let reply = server.ask_both(name, "A");
@@ -67,8 +72,11 @@ fn incident_a_the_name_does_not_outlive_its_owner() {
     assert_eq!(status, 200, "{body}");
     let known = server.api("GET", "/v1/aliases/www.example.com.", None);
     assert_eq!(known.0, 200, "{}", known.1);
-    let dead = eventually("a dead target", || server.ask("www.example.com", "A"), |reply| reply.answer.is_empty()
-        || reply.extended.as_ref().is_some_and(|(code, _)| *code == 3));
+    let dead = eventually(
+        "a dead target",
+        || server.ask("www.example.com", "A"),
+        |reply| reply.answer.is_empty() || reply.extended.as_ref().is_some_and(|(code, _)| *code == 3),
+    );
     assert_eq!(dead.rcode, "NOERROR", "never SERVFAIL, never NXDOMAIN: {dead:?}");
     assert_eq!(server.ask("www.example.com", "TXT").data(), ["\"owned by the gateway\""]);
     let (status, list) = server.api("GET", "/v1/alias-targets", None);
@@ -79,8 +87,12 @@ fn incident_a_the_name_does_not_outlive_its_owner() {
     assert_eq!((record["owner"].as_str(), record["parents"][0].as_str()), (Some(GATEWAY), Some(PROXY)), "{list}");
 
     // The hostname moves from www to the bare name: what is no longer wished goes.
-    let (status, body) = apply(&server, GATEWAY, json!({"records": [
-        {"name": "example.com.", "type": "ALIAS", "ttl": 300, "values": ["edge-7f3a.proxy.test."]}]}));
+    let (status, body) = apply(
+        &server,
+        GATEWAY,
+        json!({"records": [
+        {"name": "example.com.", "type": "ALIAS", "ttl": 300, "values": ["edge-7f3a.proxy.test."]}]}),
+    );
     assert_eq!((status, body["summary"]["deleted"].as_u64()), (200, Some(2)), "{body}");
     assert_eq!(server.ask_both("www.example.com", "A").rcode, "NXDOMAIN");
     assert_eq!(server.api("GET", "/v1/aliases/www.example.com.", None).0, 404);
@@ -103,8 +115,12 @@ fn incident_b_the_apex_can_be_owned_and_a_conflict_blocks_only_itself() {
     make_zone(&server, "shop.example.com.");
 
     // Somebody else put an AAAA at the apex of the delegated zone.
-    let (status, body) = apply(&server, "by-hand", json!({"records": [
-        {"name": "shop.example.com.", "type": "AAAA", "values": ["2001:db8::66"]}]}));
+    let (status, body) = apply(
+        &server,
+        "by-hand",
+        json!({"records": [
+        {"name": "shop.example.com.", "type": "AAAA", "values": ["2001:db8::66"]}]}),
+    );
     assert_eq!(status, 200, "{body}");
 
     // The controller wants A and AAAA there: the conflict is named, and blocks nothing but itself.

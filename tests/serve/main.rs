@@ -6,7 +6,7 @@ mod dns;
 mod hostile;
 mod incidents;
 mod ownership;
+mod rate_limit;
 mod samples;
 #[path = "../support/server.rs"]
 mod server;
-mod rate_limit;

@@ -77,7 +77,9 @@ fn a_dry_run_says_what_would_be_and_does_nothing() {
 fn deleting_an_owner_takes_its_whole_subtree_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server_with_zone(folder.path());
-    for (owner, parent, host) in [("project", None, "p"), ("namespace", Some("project"), "n"), ("gateway", Some("namespace"), "g")] {
+    for (owner, parent, host) in
+        [("project", None, "p"), ("namespace", Some("project"), "n"), ("gateway", Some("namespace"), "g")]
+    {
         let mut body = json!({"records": [
             {"name": format!("{host}.example.com."), "type": "A", "values": ["192.0.2.1"]}]});
         if let Some(parent) = parent {

@@ -19,7 +19,11 @@ fn the_sample_zones_are_served_with_the_apex_flattened() {
     assert_eq!(server.ask_both("host.lab.example.com", "A").answer, Vec::<String>::new());
     assert_eq!(server.ask_both("example.org", "A").rcode, "REFUSED");
     assert_eq!(server.ask_both("53.2.0.192.in-addr.arpa", "PTR").rcode, "NOERROR");
-    assert!(server.greeting.iter().any(|line| line.starts_with("zones") && line.contains('4')), "{:?}", server.greeting);
+    assert!(
+        server.greeting.iter().any(|line| line.starts_with("zones") && line.contains('4')),
+        "{:?}",
+        server.greeting
+    );
 }
 
 #[test]

@@ -42,7 +42,8 @@ impl Server {
             .expect("the binary starts");
         let errors = child.stderr.take().expect("stderr is piped");
         // Errors are read to the end, so that the server never waits for its log to be read.
-        let errors = std::thread::spawn(move || BufReader::new(errors).lines().map_while(Result::ok).collect::<Vec<_>>());
+        let errors =
+            std::thread::spawn(move || BufReader::new(errors).lines().map_while(Result::ok).collect::<Vec<_>>());
         let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         let (mut dns, mut http, mut greeting) = (None, None, Vec::new());
         for line in lines.by_ref() {

@@ -194,7 +194,9 @@ async fn replies(query: &Query, say: Say, transport: Transport) -> Vec<Vec<u8>> 
             other_question[13] = b'#';
             vec![other_id, plain(&Query(other_question), &forged), plain(query, &say)]
         }
-        (say @ (Say::Records(_) | Say::Beside(..) | Say::NoData(_) | Say::NameError(..) | Say::Code(_)), _) => vec![plain(query, &say)],
+        (say @ (Say::Records(_) | Say::Beside(..) | Say::NoData(_) | Say::NameError(..) | Say::Code(_)), _) => {
+            vec![plain(query, &say)]
+        }
     }
 }
 

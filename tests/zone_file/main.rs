@@ -23,9 +23,8 @@ fn try_read(text: &[u8]) -> Result<ZoneFile, Vec<Finding>> {
 /// The records of a zone as `owner TTL type data`, one a line.
 fn records(zone: &ZoneFile) -> Vec<String> {
     let of = |(owner, rrset): &(Name, tenured::zone::node::RRset)| {
-        let line = |rdata: &Vec<u8>| {
-            format!("{owner} {} {} {}", rrset.ttl, rrset.rtype, rdata_to_text(rrset.rtype, rdata))
-        };
+        let line =
+            |rdata: &Vec<u8>| format!("{owner} {} {} {}", rrset.ttl, rrset.rtype, rdata_to_text(rrset.rtype, rdata));
         rrset.records.iter().map(line).collect::<Vec<_>>()
     };
     zone.rrsets.iter().flat_map(of).collect()

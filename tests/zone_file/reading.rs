@@ -30,7 +30,8 @@ fn f1_parentheses_comments_line_ends_and_a_missing_last_line_end() {
 
 #[test]
 fn f1_escapes_name_any_octet() {
-    let text = "a\\.b 1 A 192.0.2.1\n\\000\\032\\255 1 A 192.0.2.2\n\\@ 1 CNAME \\@.x\\ y\n\\$a 1 TXT \"q\\\"b\\\\\\007\"\n";
+    let text =
+        "a\\.b 1 A 192.0.2.1\n\\000\\032\\255 1 A 192.0.2.2\n\\@ 1 CNAME \\@.x\\ y\n\\$a 1 TXT \"q\\\"b\\\\\\007\"\n";
     assert_eq!(
         added(text),
         [
@@ -47,11 +48,7 @@ fn f1_origin_is_followed_and_may_be_relative() {
     let text = "$ORIGIN sub\na 1 A 192.0.2.1\n$origin example.com.\na 1 CNAME @\n*.b.example.com. 1 A 192.0.2.2\n";
     assert_eq!(
         added(text),
-        [
-            "a.example.com. 1 CNAME example.com.",
-            "*.b.example.com. 1 A 192.0.2.2",
-            "a.sub.example.com. 1 A 192.0.2.1",
-        ]
+        ["a.example.com. 1 CNAME example.com.", "*.b.example.com. 1 A 192.0.2.2", "a.sub.example.com. 1 A 192.0.2.1",]
     );
 }
 
@@ -76,8 +73,16 @@ fn f1_the_apex_is_where_the_soa_stands_and_absolute_names_need_no_origin() {
 fn f1_names_of_other_scripts_are_a_labels_and_texts_are_octets() {
     let wanted = ["xn--bcher-kva.example.com. 1 CNAME xn--caf-dma.example."];
     assert_eq!(added("bücher 1 CNAME café.example.\n"), wanted);
-    let zone = try_read(format!("{HEAD}a 1 TXT \"bücher \u{1f980}\"\nb 1 TXT \"").as_bytes().iter().copied()
-        .chain(*b"\xff\x80\"\n").collect::<Vec<_>>().as_slice()).expect("a zone");
+    let zone = try_read(
+        format!("{HEAD}a 1 TXT \"bücher \u{1f980}\"\nb 1 TXT \"")
+            .as_bytes()
+            .iter()
+            .copied()
+            .chain(*b"\xff\x80\"\n")
+            .collect::<Vec<_>>()
+            .as_slice(),
+    )
+    .expect("a zone");
     let texts: Vec<&Vec<u8>> = zone.rrsets[2..].iter().map(|(_, rrset)| &rrset.records[0]).collect();
     assert_eq!(texts[0][1..], *"bücher \u{1f980}".as_bytes());
     assert_eq!(texts[1][..], *b"\x02\xff\x80");
@@ -90,7 +95,10 @@ fn f2_ttl_is_its_own_else_the_directive_else_the_last_else_the_minimum_of_the_so
         zone.rrsets.iter().map(|(_, rrset)| rrset.ttl).collect()
     };
     let soa = "SOA ns.example.net. host 1 2 3 4";
-    assert_eq!(ttls(&format!("$TTL 1h\n@ 9 {soa} 7\n@ NS a.example.\nb 8 NS a.example.\nc NS a.example.\n")), [3600, 9, 8, 3600]);
+    assert_eq!(
+        ttls(&format!("$TTL 1h\n@ 9 {soa} 7\n@ NS a.example.\nb 8 NS a.example.\nc NS a.example.\n")),
+        [3600, 9, 8, 3600]
+    );
     assert_eq!(ttls(&format!("@ 9 {soa} 7\n@ NS a.example.\nb 8 NS a.example.\nc NS a.example.\n")), [9, 9, 8, 8]);
     assert_eq!(ttls(&format!("@ {soa} 7\n@ NS a.example.\n")), [7, 7]);
     assert_eq!(ttls(&format!("@ NS a.example.\n@ {soa} 1m\n")), [60, 60]);
@@ -98,16 +106,22 @@ fn f2_ttl_is_its_own_else_the_directive_else_the_last_else_the_minimum_of_the_so
 
 #[test]
 fn f2_units_and_the_longest_ttl() {
-    assert_eq!(added("a 1h30m A 192.0.2.1\nb 1W2d A 192.0.2.1\nc 2147483647 A 192.0.2.1\n"), [
-        "a.example.com. 5400 A 192.0.2.1",
-        "b.example.com. 777600 A 192.0.2.1",
-        "c.example.com. 2147483647 A 192.0.2.1",
-    ]);
-    assert_eq!(errors("a 2147483648 A 192.0.2.1\n$TTL 9999w\n$TTL 1x\n"), [
-        "example.com.zone:3: the TTL 2147483648 is too long; expected at most 2147483647 seconds",
-        "example.com.zone:4: the TTL 9999w is too long; expected at most 2147483647 seconds",
-        "example.com.zone:5: `1x` is not a TTL; expected seconds, or numbers with units as in 1h30m",
-    ]);
+    assert_eq!(
+        added("a 1h30m A 192.0.2.1\nb 1W2d A 192.0.2.1\nc 2147483647 A 192.0.2.1\n"),
+        [
+            "a.example.com. 5400 A 192.0.2.1",
+            "b.example.com. 777600 A 192.0.2.1",
+            "c.example.com. 2147483647 A 192.0.2.1",
+        ]
+    );
+    assert_eq!(
+        errors("a 2147483648 A 192.0.2.1\n$TTL 9999w\n$TTL 1x\n"),
+        [
+            "example.com.zone:3: the TTL 2147483648 is too long; expected at most 2147483647 seconds",
+            "example.com.zone:4: the TTL 9999w is too long; expected at most 2147483647 seconds",
+            "example.com.zone:5: `1x` is not a TTL; expected seconds, or numbers with units as in 1h30m",
+        ]
+    );
 }
 
 #[test]
@@ -122,18 +136,22 @@ fn f3_types_and_classes_by_number_and_data_as_octets() {
             "d.example.com. 1 MX 10 mail.example.com.",
         ]
     );
-    assert_eq!(errors("a 1 CH A 192.0.2.1\na 1 CLASS3 A 192.0.2.1\na 1 OPT x\na 1 WHAT x\na 1\n"), [
-        "example.com.zone:3: the class CH is not served; expected IN",
-        "example.com.zone:4: the class CLASS3 is not served; expected IN",
-        "example.com.zone:5: OPT exists only in messages; expected the type of a record",
-        "example.com.zone:6: `WHAT` is not a record type; expected one as A, MX, ALIAS or TYPE65280",
-        "example.com.zone:7: the record ends before its type; expected name, TTL, class, type and data",
-    ]);
+    assert_eq!(
+        errors("a 1 CH A 192.0.2.1\na 1 CLASS3 A 192.0.2.1\na 1 OPT x\na 1 WHAT x\na 1\n"),
+        [
+            "example.com.zone:3: the class CH is not served; expected IN",
+            "example.com.zone:4: the class CLASS3 is not served; expected IN",
+            "example.com.zone:5: OPT exists only in messages; expected the type of a record",
+            "example.com.zone:6: `WHAT` is not a record type; expected one as A, MX, ALIAS or TYPE65280",
+            "example.com.zone:7: the record ends before its type; expected name, TTL, class, type and data",
+        ]
+    );
 }
 
 #[test]
 fn alias_is_read_in_all_its_forms() {
-    let text = "a 1 ALIAS t\nb 1 aname t.example.\nc 1 TYPE65401 \\# 3 01 74 00\nd 1 TYPE65305 \\# 3 017400\ne 1 ALIAS @\n";
+    let text =
+        "a 1 ALIAS t\nb 1 aname t.example.\nc 1 TYPE65401 \\# 3 01 74 00\nd 1 TYPE65305 \\# 3 017400\ne 1 ALIAS @\n";
     assert_eq!(
         added(text),
         [
@@ -150,25 +168,34 @@ fn alias_is_read_in_all_its_forms() {
 
 #[test]
 fn f4_generate_makes_a_row_of_records() {
-    assert_eq!(added("$GENERATE 8-10/2 h${0,3} 60 IN A 192.0.2.$\n$GENERATE 1-2 $ 5 CNAME ${-1,2,x}.t.example.\n"), [
-        "1.example.com. 5 CNAME 00.t.example.",
-        "2.example.com. 5 CNAME 01.t.example.",
-        "h008.example.com. 60 A 192.0.2.8",
-        "h010.example.com. 60 A 192.0.2.10",
-    ]);
-    assert_eq!(errors("$GENERATE 250-300 h$ 1 A 192.0.2.$\n$GENERATE 0-65536 h$ 1 A 192.0.2.1\n$GENERATE 1-2 h$ A\n"), [
-        "example.com.zone:3: $GENERATE for 256: the data of this A record is wrong; \
+    assert_eq!(
+        added("$GENERATE 8-10/2 h${0,3} 60 IN A 192.0.2.$\n$GENERATE 1-2 $ 5 CNAME ${-1,2,x}.t.example.\n"),
+        [
+            "1.example.com. 5 CNAME 00.t.example.",
+            "2.example.com. 5 CNAME 01.t.example.",
+            "h008.example.com. 60 A 192.0.2.8",
+            "h010.example.com. 60 A 192.0.2.10",
+        ]
+    );
+    assert_eq!(
+        errors("$GENERATE 250-300 h$ 1 A 192.0.2.$\n$GENERATE 0-65536 h$ 1 A 192.0.2.1\n$GENERATE 1-2 h$ A\n"),
+        [
+            "example.com.zone:3: $GENERATE for 256: the data of this A record is wrong; \
          expected an IPv4 address as 192.0.2.1, not `192.0.2.256`",
-        "example.com.zone:4: $GENERATE makes 65537 records here; expected at most 65536 for one line",
-        "example.com.zone:5: $GENERATE is wrong; expected range, name, type and data, as $GENERATE 1-9 host-$ A 192.0.2.$",
-    ]);
+            "example.com.zone:4: $GENERATE makes 65537 records here; expected at most 65536 for one line",
+            "example.com.zone:5: $GENERATE is wrong; expected range, name, type and data, as $GENERATE 1-9 host-$ A 192.0.2.$",
+        ]
+    );
     let long = format!("$GENERATE 0-65535 h 1 TXT {}\n", "\"0123456789\" ".repeat(400));
     assert_eq!(
         errors(&long),
         ["example.com.zone:3: all $GENERATE together make too much text; expected at most 268435456 octets"]
     );
     let many = "$GENERATE 0-65535 h 1 A 192.0.2.1\n".repeat(17);
-    assert_eq!(errors(&many)[0], "example.com.zone:19: all $GENERATE together make too many records; expected at most 1048576");
+    assert_eq!(
+        errors(&many)[0],
+        "example.com.zone:19: all $GENERATE together make too many records; expected at most 1048576"
+    );
 }
 
 /// Files by name; those of a folder are not told apart.
@@ -189,7 +216,8 @@ fn f4_include_is_asked_of_the_caller_and_an_upload_refuses_it() {
         ("wrong", "a 1 A 192.0.2.2\n\nb 1 A what\n"),
         ("loop", "$INCLUDE loop\n"),
     ]));
-    let mut read = |text: &str| read(format!("{HEAD}{text}").as_bytes(), "main", Some(&name("example.com")), &mut files);
+    let mut read =
+        |text: &str| read(format!("{HEAD}{text}").as_bytes(), "main", Some(&name("example.com")), &mut files);
     let zone = read("x 1 A 192.0.2.3\n$INCLUDE hosts sub ; comment\n 1 TXT x\ny 1 A 192.0.2.4\n").expect("a zone");
     assert_eq!(
         records(&zone)[2..],
@@ -211,9 +239,12 @@ fn f4_include_is_asked_of_the_caller_and_an_upload_refuses_it() {
             "loop:1: $INCLUDE of `loop` is too deep; expected at most 8",
         ]
     );
-    assert_eq!(errors("$INCLUDE /etc/passwd\n"), [
-        "example.com.zone:3: $INCLUDE of `/etc/passwd` is not possible in an upload; expected all records in one text",
-    ]);
+    assert_eq!(
+        errors("$INCLUDE /etc/passwd\n"),
+        [
+            "example.com.zone:3: $INCLUDE of `/etc/passwd` is not possible in an upload; expected all records in one text",
+        ]
+    );
 }
 
 #[test]
@@ -251,7 +282,10 @@ fn f5_the_first_hundred_errors_are_reported() {
 #[test]
 fn f5_a_first_record_without_a_name_is_refused() {
     let found = lines(&try_read(b"  A 192.0.2.1\n").expect_err("an error"));
-    assert!(found[0].starts_with("example.com.zone:1: the first record has no name; expected a name, or `@`"), "{found:?}");
+    assert!(
+        found[0].starts_with("example.com.zone:1: the first record has no name; expected a name, or `@`"),
+        "{found:?}"
+    );
 }
 
 /// Lines of parts that mean something, and of others.

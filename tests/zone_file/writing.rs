@@ -40,7 +40,8 @@ fn written(zone: &Zone, aliases: AliasForm) -> String {
 
 #[test]
 fn a_written_zone_begins_with_its_soa_and_goes_on_in_canonical_order() {
-    let text = "b 300 A 192.0.2.1\na 60 TXT \"x y\" z\na.b 60 MX 1 @\n@ 300 ALIAS b\n@ 300 CAA 0 issue \"ca.example\"\n";
+    let text =
+        "b 300 A 192.0.2.1\na 60 TXT \"x y\" z\na.b 60 MX 1 @\n@ 300 ALIAS b\n@ 300 CAA 0 issue \"ca.example\"\n";
     let file = try_read(format!("{HEAD}{text}").as_bytes()).expect("a zone");
     let wanted = "$ORIGIN example.com.\n$TTL 300\n\
         @\tIN\tSOA\tns.example.net. host.example.com. 1 2 3 4 5\n@\tIN\tNS\tns.example.net.\n\
@@ -61,7 +62,8 @@ fn the_samples_read_back_to_the_same_content() {
         let file = read(&std::fs::read(&path).expect("a sample"), "x", Some(&origin), &mut NoInclude).expect("a zone");
         for aliases in [AliasForm::Alias, AliasForm::Aname, AliasForm::Generic] {
             let text = written(&published(&file), aliases);
-            let again = read(text.as_bytes(), "x", None, &mut NoInclude).unwrap_or_else(|error| panic!("{error:#?}\n{text}"));
+            let again =
+                read(text.as_bytes(), "x", None, &mut NoInclude).unwrap_or_else(|error| panic!("{error:#?}\n{text}"));
             assert_eq!(again, file, "{text}");
             let mut of_file = String::new();
             write_file(&mut of_file, &file, WriteOptions { aliases }).expect("a String takes all text");
@@ -81,8 +83,23 @@ fn data_that_its_printer_leaves_unescaped_is_written_as_octets() {
 /// Labels of any octets, among them those that text escapes.
 fn label() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
-        prop::sample::select(vec![&b"*"[..], b"@", b".", b" ", b"\0", b"\xff", b"$x", b"a;b", b"(", b"\"", b"\\", b"300", b"in", b"\n"])
-            .prop_map(<[u8]>::to_vec),
+        prop::sample::select(vec![
+            &b"*"[..],
+            b"@",
+            b".",
+            b" ",
+            b"\0",
+            b"\xff",
+            b"$x",
+            b"a;b",
+            b"(",
+            b"\"",
+            b"\\",
+            b"300",
+            b"in",
+            b"\n"
+        ])
+        .prop_map(<[u8]>::to_vec),
         prop::collection::vec(any::<u8>(), 1..5),
     ]
 }
@@ -114,9 +131,8 @@ fn record() -> impl Strategy<Value = (Rtype, Vec<u8>)> {
             let text = [&[text.len() as u8], &text[..]].concat();
             (Rtype::NAPTR, [&numbers[..], &text, &text, &text, &name].concat())
         }),
-        (any::<u8>(), prop::collection::vec(any::<u8>(), 0..20)).prop_map(|(flags, value)| {
-            (Rtype::CAA, [&[flags, 5][..], b"issue", &value].concat())
-        }),
+        (any::<u8>(), prop::collection::vec(any::<u8>(), 0..20))
+            .prop_map(|(flags, value)| { (Rtype::CAA, [&[flags, 5][..], b"issue", &value].concat()) }),
         (any::<u16>(), wire_name(), prop::collection::vec(any::<u8>(), 1..9)).prop_map(|(number, name, value)| {
             let parameter = [&[2, 155, 0, value.len() as u8][..], &value].concat();
             (Rtype::SVCB, [&number.to_be_bytes()[..], &name, &parameter].concat())

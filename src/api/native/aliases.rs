@@ -78,14 +78,14 @@ async fn list(call: Call) -> Result<Response, Refused> {
     }
     let now = call.state.clock.now();
     if let Some(age) = older_than {
-        looked.retain(|one| {
-            one.since.is_some_and(|since| u128::from(now.0.saturating_sub(since.0)) >= age.as_millis())
-        });
+        looked
+            .retain(|one| one.since.is_some_and(|since| u128::from(now.0.saturating_sub(since.0)) >= age.as_millis()));
     }
     let mut rows = grouped(&call, looked).await?;
     rows.retain(|row| {
         let state = |one: &str| {
-            row.state.eq_ignore_ascii_case(one) || row.records.iter().any(|record| record.state.eq_ignore_ascii_case(one))
+            row.state.eq_ignore_ascii_case(one)
+                || row.records.iter().any(|record| record.state.eq_ignore_ascii_case(one))
         };
         states.is_empty() || states.iter().any(|one| state(one))
     });
@@ -109,7 +109,9 @@ async fn show_one(call: Call) -> Result<Response, Refused> {
     let (_, looked) = look(&call, &filter).await?;
     let rows = grouped(&call, looked).await?;
     let row = rows.into_iter().next().ok_or_else(|| {
-        Refused::not_found(format!("no ALIAS is served at {name}: GET /v1/records?name={name} shows what is claimed there"))
+        Refused::not_found(format!(
+            "no ALIAS is served at {name}: GET /v1/records?name={name} shows what is claimed there"
+        ))
     })?;
     document(StatusCode::OK, &row)
 }

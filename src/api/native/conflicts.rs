@@ -19,9 +19,7 @@ use crate::store::rows::{ClaimFilter, ClaimRow};
 use crate::wire::codes::Rtype;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![
-        Route::new(Method::GET, "/v1/conflicts", Access::Read, list).with(&["zone", "owner", "limit", "continue"]),
-    ]
+    vec![Route::new(Method::GET, "/v1/conflicts", Access::Read, list).with(&["zone", "owner", "limit", "continue"])]
 }
 
 /// The queued ones come first, then the refused ones.

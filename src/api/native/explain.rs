@@ -6,8 +6,8 @@ use axum::response::Response;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of};
 use crate::api::documents::{AnswerDocument, ExplanationDocument, HolderDocument, QueuedDocument, StepDocument};
-use crate::api::findings::{FlapDocument, OrphanDocument};
 use crate::api::explained::{self, End, Explained};
+use crate::api::findings::{FlapDocument, OrphanDocument};
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::claim::ClaimState;
@@ -147,14 +147,21 @@ fn verdict(
     }
     if let Some(orphan) = orphan {
         let chain = [vec![orphan.owner.clone()], orphan.parents.clone()].concat().join(", below ");
-        let what = if orphan.reason == "ownerExpired" { "the lease of its owner ran out" } else { "its target is gone" };
-        out.push_str(&format!("; orphan ({}) since {}: {what}: ask {chain}, or delete the record", orphan.reason, orphan.since));
+        let what =
+            if orphan.reason == "ownerExpired" { "the lease of its owner ran out" } else { "its target is gone" };
+        out.push_str(&format!(
+            "; orphan ({}) since {}: {what}: ask {chain}, or delete the record",
+            orphan.reason, orphan.since
+        ));
     }
     if let Some(flap) = flapping {
         let rhythm = flap.period_seconds.map_or_else(String::new, |period| format!(" every {period} s"));
         let who: Vec<String> = flap.actors.iter().map(|one| format!("{} for {}", one.token, one.owner)).collect();
         let who = who.join(" and ");
-        out.push_str(&format!("; it flaps{rhythm} since {} ({} turns): stop one of its writers: {who}", flap.since, flap.count));
+        out.push_str(&format!(
+            "; it flaps{rhythm} since {} ({} turns): stop one of its writers: {who}",
+            flap.since, flap.count
+        ));
     }
     out
 }

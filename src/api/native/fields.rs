@@ -106,7 +106,10 @@ pub(super) fn records(fields: Vec<RecordFields>) -> Result<Vec<Result<Wish, BadW
 fn alias_options(given: BTreeMap<String, Value>) -> Result<AliasOptions, Problem> {
     let invalid = |detail: String| Problem::new(Code::AliasOptionInvalid, detail);
     let unsupported = |key: &str| {
-        Problem::new(Code::AliasOptionUnsupported, format!("alias.{key} is not supported by this version: leave it out"))
+        Problem::new(
+            Code::AliasOptionUnsupported,
+            format!("alias.{key} is not supported by this version: leave it out"),
+        )
     };
     let mut options = AliasOptions::default();
     for (key, value) in given {
@@ -131,8 +134,18 @@ fn alias_options(given: BTreeMap<String, Value>) -> Result<AliasOptions, Problem
                     Some(_) | None => return Err(invalid("alias.static is reject or override".to_owned())),
                 }
             }
-            "ttlPolicy" | "maxAddresses" | "onNxdomain" | "onFailure" | "maxStaleSeconds" | "quarantineAfterSeconds"
-            | "upstreamGroup" | "allowPrivate" | "mode" | "https" | "ecs" | "validate" => return Err(unsupported(&key)),
+            "ttlPolicy"
+            | "maxAddresses"
+            | "onNxdomain"
+            | "onFailure"
+            | "maxStaleSeconds"
+            | "quarantineAfterSeconds"
+            | "upstreamGroup"
+            | "allowPrivate"
+            | "mode"
+            | "https"
+            | "ecs"
+            | "validate" => return Err(unsupported(&key)),
             _ => {
                 let key: String = key.chars().take(64).collect();
                 return Err(invalid(format!("alias has no option `{}`", key.escape_debug())));

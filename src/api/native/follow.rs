@@ -87,16 +87,8 @@ pub(super) fn start(call: Call, filter: ChangeFilter, after: ChangeCursor, form:
         Form::Lines | Form::Json => None,
     };
     let revisions = call.state.handle.revisions();
-    let first = Stream {
-        call,
-        filter,
-        after,
-        form,
-        waiting: VecDeque::new(),
-        revisions,
-        last: Instant::now(),
-        _place: place,
-    };
+    let first =
+        Stream { call, filter, after, form, waiting: VecDeque::new(), revisions, last: Instant::now(), _place: place };
     let chunks = stream::unfold(first, |mut stream| async move {
         let chunk = stream.next().await?;
         Some((Ok::<Bytes, Infallible>(chunk), stream))
@@ -125,7 +117,9 @@ impl Stream {
                 self.after = ChangeCursor { revision: row.revision, item: row.item };
                 let data = serde_json::to_string(&shown(&row)).unwrap_or_default();
                 match self.form {
-                    Form::Events => out.push_str(&format!("id: {}.{}\nevent: change\ndata: {data}\n\n", row.revision, row.item)),
+                    Form::Events => {
+                        out.push_str(&format!("id: {}.{}\nevent: change\ndata: {data}\n\n", row.revision, row.item))
+                    }
                     Form::Lines | Form::Json => out.push_str(&format!("{data}\n")),
                 }
             }

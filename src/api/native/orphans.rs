@@ -167,9 +167,9 @@ fn reason_of(
         return Some((Reason::OwnerExpired, owner.owner.asserted));
     }
     let since = target_gone(call, snapshot, row, now);
-    since.map(|since| (Reason::TargetNxdomain, since)).or_else(|| {
-        row.claim.owner_id.is_zone().then_some((Reason::Unclaimed, row.claim.created))
-    })
+    since
+        .map(|since| (Reason::TargetNxdomain, since))
+        .or_else(|| row.claim.owner_id.is_zone().then_some((Reason::Unclaimed, row.claim.created)))
 }
 
 /// Since when the target of an ALIAS or CNAME is not there; of a CNAME into a zone here that is not noted, so it is

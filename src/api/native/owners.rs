@@ -22,14 +22,26 @@ use crate::store::rows::OwnerFilter;
 pub(super) fn routes() -> Vec<Route> {
     const OWNER: &str = "/v1/owners/{owner}";
     vec![
-        Route::new(Method::GET, "/v1/owners", Access::Read, list)
-            .with(&["parent", "state", "source.cluster", "limit", "continue"]),
+        Route::new(Method::GET, "/v1/owners", Access::Read, list).with(&[
+            "parent",
+            "state",
+            "source.cluster",
+            "limit",
+            "continue",
+        ]),
         Route::new(Method::GET, OWNER, Access::Read, show_one),
         Route::new(Method::PUT, OWNER, Access::Write, put)
             .with(&["dryRun", "targetCheck", "wait", "refs"])
             .taking(BodyLimit::Small),
-        Route::new(Method::DELETE, OWNER, Access::Write, delete)
-            .with(&["cascade", "uid", "epoch", "dryRun", "targetCheck", "wait", "refs"]),
+        Route::new(Method::DELETE, OWNER, Access::Write, delete).with(&[
+            "cascade",
+            "uid",
+            "epoch",
+            "dryRun",
+            "targetCheck",
+            "wait",
+            "refs",
+        ]),
     ]
 }
 
@@ -90,8 +102,7 @@ async fn put(call: Call) -> Result<Response, Refused> {
         source: fields.source,
     }
     .read()?;
-    let report =
-        call.submit(Command::PutOwner(PutOwner { owner: owner.clone(), keys }), owner.as_str(), "").await?;
+    let report = call.submit(Command::PutOwner(PutOwner { owner: owner.clone(), keys }), owner.as_str(), "").await?;
     let status = if report.subject == Some(ItemOutcome::Created) { StatusCode::CREATED } else { StatusCode::OK };
     if call.dry_run()? {
         return document(status, &show::report(&report, Some(&owner), true));

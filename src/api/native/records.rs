@@ -55,9 +55,10 @@ async fn of_owner(call: Call) -> Result<Response, Refused> {
 
 async fn claims(call: Call, owner: Option<OwnerId>) -> Result<Response, Refused> {
     let zone = zone_filter(&call)?;
-    let rtype = call.parameters.text("type").map(|text| {
-        text.parse::<Rtype>().map_err(|error| Refused::bad_request(format!("type: {error}")))
-    });
+    let rtype = call
+        .parameters
+        .text("type")
+        .map(|text| text.parse::<Rtype>().map_err(|error| Refused::bad_request(format!("type: {error}"))));
     let state = call.parameters.text("state").map(|text| {
         ClaimState::from_text(text).ok_or_else(|| {
             let known: Vec<&str> = ClaimState::ALL.iter().map(|state| state.text()).collect();

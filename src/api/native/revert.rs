@@ -23,10 +23,12 @@ use crate::wire::name::Name;
 const ROWS: u32 = 5_000;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![
-        Route::new(Method::POST, "/v1/changes/{revision}/revert", Access::Write, revert)
-            .with(&["dryRun", "targetCheck", "wait", "refs"]),
-    ]
+    vec![Route::new(Method::POST, "/v1/changes/{revision}/revert", Access::Write, revert).with(&[
+        "dryRun",
+        "targetCheck",
+        "wait",
+        "refs",
+    ])]
 }
 
 /// `410` for a place in the history that is gone.
@@ -40,16 +42,19 @@ pub(super) fn compacted(trimmed: u64) -> Refused {
 
 async fn revert(call: Call) -> Result<Response, Refused> {
     call.check_write_parameters()?;
-    let revision: u64 = call.part("revision").parse().map_err(|_| {
-        Refused::bad_request("the revision in the path is a whole number: GET /v1/changes lists them")
-    })?;
+    let revision: u64 = call
+        .part("revision")
+        .parse()
+        .map_err(|_| Refused::bad_request("the revision in the path is a whole number: GET /v1/changes lists them"))?;
     let trimmed = call.state.reader.trimmed().await?;
     if revision <= trimmed {
         return Err(compacted(trimmed));
     }
     let rows = rows_of(&call, revision).await?;
     if rows.is_empty() {
-        return Err(Refused::not_found(format!("revision {revision} changed nothing: GET /v1/changes lists those that did")));
+        return Err(Refused::not_found(format!(
+            "revision {revision} changed nothing: GET /v1/changes lists those that did"
+        )));
     }
     let command = Command::Revert(inverse(&rows)?);
     let report = call.submit(command, "", "").await?;
@@ -82,7 +87,8 @@ fn inverse(rows: &[ChangeRow]) -> Result<Vec<Change>, Refused> {
             "owner" if row.after.is_none() => {
                 // It comes back with its first claim, below the owner that was above it.
                 let change = changes.entry(&row.owner).or_insert_with(|| Change::delete(owner, Vec::new()));
-                let before: Value = row.before.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+                let before: Value =
+                    row.before.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
                 change.keys.kind = before["kind"].as_str().map(str::to_owned);
                 change.keys.parent = before["parent"].as_str().and_then(|parent| OwnerId::new(parent).ok());
             }

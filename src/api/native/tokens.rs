@@ -128,9 +128,10 @@ fn limits(fields: &CreateFields) -> Result<TokenLimits, Refused> {
         Some(rest) if !rest.is_empty() => name_of("a name limit", rest).map(NameLimit::Below),
         Some(_) | None => name_of("a name limit", text).map(NameLimit::AtOrBelow),
     });
-    let types = fields.types.iter().map(|text| {
-        text.parse::<Rtype>().map_err(|error| Refused::bad_request(format!("types: {error}")))
-    });
+    let types = fields
+        .types
+        .iter()
+        .map(|text| text.parse::<Rtype>().map_err(|error| Refused::bad_request(format!("types: {error}"))));
     Ok(TokenLimits {
         zones: fields.zones.clone(),
         names: names.collect::<Result<_, _>>()?,

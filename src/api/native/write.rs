@@ -149,15 +149,16 @@ async fn change(call: Call) -> Result<Response, Refused> {
 }
 
 fn record_name(at: usize, fields: &DeleteFields) -> Result<RecordName, Refused> {
-    let (zone, name, rtype) = wish::read_key(fields.zone.as_deref(), &fields.name, &fields.rtype).map_err(|problem| {
-        let error = crate::api::documents::ErrorDocument {
-            pointer: Some(format!("/delete/{at}")),
-            line: None,
-            code: problem.code.text().to_owned(),
-            detail: problem.detail.clone(),
-        };
-        Refused::from(problem).with_errors(vec![error])
-    })?;
+    let (zone, name, rtype) =
+        wish::read_key(fields.zone.as_deref(), &fields.name, &fields.rtype).map_err(|problem| {
+            let error = crate::api::documents::ErrorDocument {
+                pointer: Some(format!("/delete/{at}")),
+                line: None,
+                code: problem.code.text().to_owned(),
+                detail: problem.detail.clone(),
+            };
+            Refused::from(problem).with_errors(vec![error])
+        })?;
     Ok(RecordName { zone, name, rtype, set_id: fields.set_id.clone() })
 }
 
@@ -167,12 +168,16 @@ async fn put(call: Call) -> Result<Response, Refused> {
     let fields: PutFields = json::read(&call.body())?;
     let (name, rtype) = (call.part("name").to_owned(), call.part("type").to_owned());
     let set_id = match (call.parameters.text("setId"), fields.set_id) {
-        (Some(_), Some(_)) => return Err(Refused::bad_request("setId stands in the path and in the body: give it once")),
+        (Some(_), Some(_)) => {
+            return Err(Refused::bad_request("setId stands in the path and in the body: give it once"));
+        }
         (Some(one), None) => Some(one.to_owned()),
         (None, other) => other,
     };
     let zone = match (call.parameters.text("zone"), fields.zone) {
-        (Some(_), Some(_)) => return Err(Refused::bad_request("zone stands in the path and in the body: give it once")),
+        (Some(_), Some(_)) => {
+            return Err(Refused::bad_request("zone stands in the path and in the body: give it once"));
+        }
         (Some(one), None) => Some(one.to_owned()),
         (None, other) => other,
     };

@@ -40,9 +40,14 @@ async fn import(call: Call) -> Result<Response, Refused> {
     let origin = call.zone()?;
     let media = call.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or(TEXT_DNS);
     let media = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if !matches!(media.as_str(), TEXT_DNS | "text/plain" | "application/octet-stream" | "application/x-www-form-urlencoded")
-    {
-        return Err(Refused::bad_request(format!("the body is a zone file of type {TEXT_DNS}, not {}", media.escape_debug())));
+    if !matches!(
+        media.as_str(),
+        TEXT_DNS | "text/plain" | "application/octet-stream" | "application/x-www-form-urlencoded"
+    ) {
+        return Err(Refused::bad_request(format!(
+            "the body is a zone file of type {TEXT_DNS}, not {}",
+            media.escape_debug()
+        )));
     }
     let (body, apex) = (call.body(), origin.clone());
     let read = blocking(move || file::read(&body, "body", Some(&apex), &mut NoInclude)).await?;
@@ -86,8 +91,11 @@ fn faulty(findings: &[Finding]) -> Refused {
         1 => "1 line".to_owned(),
         more => format!("{more} lines"),
     };
-    Refused::new(Code::InvalidRecord, format!("{count} of the zone file cannot be read, and nothing was imported;{first}"))
-        .with_errors(findings.iter().map(finding).collect())
+    Refused::new(
+        Code::InvalidRecord,
+        format!("{count} of the zone file cannot be read, and nothing was imported;{first}"),
+    )
+    .with_errors(findings.iter().map(finding).collect())
 }
 
 /// The zone as it is served now, as a file.

@@ -67,9 +67,8 @@ fn other_soas(read: &Records, first: usize, apex: &Name) -> Vec<(Place, String)>
     let wanted = canonical(Rtype::SOA, &read.records[first].rdata);
     let line = read.records[first].place.line;
     let soas = read.records.iter().filter(|record| record.rtype == Rtype::SOA);
-    let other = soas.filter(|record| {
-        read.owners[record.owner as usize] != *apex || canonical(Rtype::SOA, &record.rdata) != wanted
-    });
+    let other = soas
+        .filter(|record| read.owners[record.owner as usize] != *apex || canonical(Rtype::SOA, &record.rdata) != wanted);
     let text = format!("this is another SOA than the one in line {line}; expected one in a zone");
     other.take(MAX_ERRORS).map(|record| (record.place, text.clone())).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::fields::{Class, class, name, rtype, seconds, shown, ttl};
 use super::generate::{MAX_GENERATED_IN_ALL, MAX_GENERATED_OCTETS, Range, substitute};
 use super::include::{Include, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES};
-use super::lines::{Beginning, Field, Fault, Line, Lines};
+use super::lines::{Beginning, Fault, Field, Line, Lines};
 use super::{Finding, MAX_ERRORS, data};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
