@@ -671,4 +671,13 @@ pub struct ExplanationDocument {
     pub queued: Vec<QueuedDocument>,
     /// The last changes of the name, oldest first.
     pub changes: Vec<ChangeDocument>,
+    /// How the record set flaps; null if it does not.
+    #[serde(default)]
+    pub flapping: Option<super::findings::FlapDocument>,
+    /// How the record that decides is an orphan; null if it is none.
+    #[serde(default)]
+    pub orphan: Option<super::findings::OrphanDocument>,
+    /// Until when a resolver may still hold that the name or type is not there (RFC 2308 section 5); null if none can.
+    #[serde(default)]
+    pub negative_until: Option<String>,
 }

@@ -313,7 +313,7 @@ pub fn history(rtype: &str, stored: Option<&str>) -> Value {
 }
 
 /// Records of a hexadecimal text in which each has its length in two octets before it, the lower first.
-fn records_of(hexadecimal: &str) -> Option<Vec<Vec<u8>>> {
+pub fn records_of(hexadecimal: &str) -> Option<Vec<Vec<u8>>> {
     let octets: Vec<u8> = (0..hexadecimal.len())
         .step_by(2)
         .map(|at| hexadecimal.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))

@@ -38,7 +38,7 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
             query.extend(owner.as_deref().map(|owner| ("owner", owner)));
             query.extend(zone.as_deref().map(|zone| ("zone", zone)));
             query.extend(older_than.as_deref().map(|time| ("olderThan", time)));
-            let list: List<AliasTargetDocument> = client.get("/v1/alias-targets", &query).await?;
+            let list: List<AliasTargetDocument> = client.get_all("/v1/alias-targets", &query).await?;
             print_list(&list, format)
         }
         Command::Show { name } => {

@@ -11,13 +11,16 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::failure::Failure;
-use crate::api::documents::ProblemDocument;
+use crate::api::documents::{List, ProblemDocument};
+use crate::api::paging::PageDocument;
 use crate::config::{Config, PlaceFlags, ServeFlags};
 
 /// Time to reach the server.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// Time for a request: a little over the server's longest, that of an import.
 const REQUEST_TIME: Duration = Duration::from_secs(620);
+/// Time after which an event stream is opened anew.
+const STREAM_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Largest token file, in octets.
 const MAX_TOKEN_FILE: u64 = 4096;
 /// What is escaped in a part of a path or a parameter.
@@ -105,6 +108,22 @@ impl Client {
         document(&text)
     }
 
+    /// Reads a whole list, page by page.
+    pub(super) async fn get_all<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<List<T>, Failure> {
+        let mut all: PageDocument<T> = self.get(path, query).await?;
+        while let Some(next) = all.next.take() {
+            let query = [query, &[("continue", next.as_str())]].concat();
+            let page: PageDocument<T> = self.get(path, &query).await?;
+            all.items.extend(page.items);
+            (all.revision, all.next) = (page.revision, page.next);
+        }
+        Ok(List { revision: all.revision, items: all.items })
+    }
+
     /// Writes, and reads the document that comes back, with its status.
     pub(super) async fn write<T: DeserializeOwned>(
         &self,
@@ -134,6 +153,26 @@ impl Client {
         };
         let (status, text) = self.answer(request).await?;
         if status.is_success() { Ok((status, text)) } else { Err(problem(status, &text)) }
+    }
+
+    /// Opens an event stream, after an event if one is given.
+    pub(super) async fn open_stream(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        last: Option<&str>,
+    ) -> Result<reqwest::Response, Failure> {
+        let token = self.token.as_ref().map_err(|what| Failure::NoToken(what.clone()))?;
+        let request = self.http.get(self.address(path, query)).bearer_auth(token).timeout(STREAM_TIME);
+        let request = request.header(reqwest::header::ACCEPT, "text/event-stream");
+        let request = last.into_iter().fold(request, |request, last| request.header("last-event-id", last));
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let text = response.text().await.map_err(|error| self.unreachable(&error))?;
+        Err(problem(status, &text))
     }
 
     /// Asks a route that needs no token, and gives back status and text whatever they are.

@@ -35,6 +35,7 @@ pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result
                     .collect::<Vec<_>>()
                     .join("\n"),
             ),
+            ("negative until", told.negative_until.clone().unwrap_or_default()),
             (
                 "changes",
                 told.changes

@@ -28,6 +28,9 @@ pub(super) struct Flags {
     /// So many rows at most, the newest
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
+    /// Go on with each change as it is made
+    #[arg(long)]
+    follow: bool,
 }
 
 pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result<(), Failure> {
@@ -42,7 +45,10 @@ pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result
     ];
     let mut query: Vec<(&str, &str)> =
         filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
-    query.push(("limit", &limit));
+    if flags.follow {
+        return super::follow::follow(client, &query, format).await;
+    }
+    query.push(("last", &limit));
     let list: List<ChangeDocument> = client.get("/v1/changes", &query).await?;
     match format {
         Format::Json => output::print_json(&list),

@@ -6,12 +6,15 @@ mod apply;
 mod client;
 mod explain;
 mod failure;
+mod findings;
+mod follow;
 mod history;
 mod hold;
 mod output;
 mod owner;
 mod record;
 mod report;
+mod revert;
 mod status;
 mod token;
 mod zone;
@@ -68,6 +71,14 @@ enum Command {
     Token(token::Command),
     /// What changed, when and by whom
     History(history::Flags),
+    /// Records that nobody may own any more
+    Orphans(findings::OrphanFlags),
+    /// Who wants what another holds: refused and queued records
+    Conflicts,
+    /// Record sets that do not come to rest: who writes them, and in which rhythm
+    Flaps,
+    /// Undo what a revision changed
+    Revert(revert::Flags),
     /// Whether the server is ready, and what is wrong with it
     Health,
     /// The version of this program, and of the server if one answers
@@ -122,6 +133,10 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             Command::Explain(flags) => explain::run(flags, &client, format).await,
             Command::Token(command) => token::run(command, &client, format).await,
             Command::History(flags) => history::run(flags, &client, format).await,
+            Command::Orphans(flags) => findings::orphans(&flags, &client, format).await,
+            Command::Conflicts => findings::conflicts(&client, format).await,
+            Command::Flaps => findings::flaps(&client, format).await,
+            Command::Revert(flags) => revert::run(flags, &client, format).await,
             Command::Health => status::health(&client).await,
             Command::Version => status::version(&client, format).await,
         }

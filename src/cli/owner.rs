@@ -10,8 +10,8 @@ use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
 use super::report;
-use crate::telemetry::note;
 use crate::api::documents::{DeletedDocument, LeaseDocument, List, OwnerDocument, RenewedLeases, ReportDocument};
+use crate::telemetry::note;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -84,12 +84,12 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
             let mut query: Vec<(&str, &str)> = Vec::new();
             query.extend(parent.as_deref().map(|parent| ("parent", parent)));
             query.extend(state.as_deref().map(|state| ("state", state)));
-            let list: List<OwnerDocument> = client.get("/v1/owners", &query).await?;
+            let list: List<OwnerDocument> = client.get_all("/v1/owners", &query).await?;
             print_list(&list, format)
         }
         Command::Show { owner } => show(&client.get(&path(&["v1", "owners", &owner]), &[]).await?, format),
         Command::Tree { owner } => {
-            let list: List<OwnerDocument> = client.get("/v1/owners", &[]).await?;
+            let list: List<OwnerDocument> = client.get_all("/v1/owners", &[]).await?;
             if let Some(owner) = owner.as_deref().filter(|owner| !list.items.iter().any(|one| one.id == *owner)) {
                 // The server's own words for an owner that is not there.
                 let _: OwnerDocument = client.get(&path(&["v1", "owners", owner]), &[]).await?;

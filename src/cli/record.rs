@@ -99,7 +99,7 @@ async fn list(flags: &ListFlags, client: &Client, format: Format) -> Result<(), 
         ("state", &flags.state),
     ];
     let query: Vec<(&str, &str)> = filters.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))).collect();
-    let list: List<RecordDocument> = client.get("/v1/records", &query).await?;
+    let list: List<RecordDocument> = client.get_all("/v1/records", &query).await?;
     match format {
         Format::Json => output::print_json(&list),
         Format::Name => output::print_names(list.items.iter().map(|record| record.name.as_str())),

@@ -50,7 +50,7 @@ pub(super) struct CreateFlags {
 pub(super) async fn run(command: Command, client: &Client, format: Format) -> Result<(), Failure> {
     match command {
         Command::Create(flags) => create(flags, client, format).await,
-        Command::List => list(&client.get("/v1/tokens", &[]).await?, format),
+        Command::List => list(&client.get_all("/v1/tokens", &[]).await?, format),
         Command::Delete { id } => {
             let path = path(&["v1", "tokens", &id]);
             let (_, deleted): (_, DeletedDocument) = client.write(Method::DELETE, &path, &[], Body::Nothing).await?;

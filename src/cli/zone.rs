@@ -138,7 +138,7 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
 
 async fn list(owner: Option<&str>, client: &Client, format: Format) -> Result<(), Failure> {
     let query: Vec<(&str, &str)> = owner.iter().map(|owner| ("owner", *owner)).collect();
-    let list: List<ZoneDocument> = client.get("/v1/zones", &query).await?;
+    let list: List<ZoneDocument> = client.get_all("/v1/zones", &query).await?;
     match format {
         Format::Json => output::print_json(&list),
         Format::Name => output::print_names(list.items.iter().map(|zone| zone.name.as_str())),

@@ -11,12 +11,14 @@ use super::assemble;
 use super::handle::Request;
 use super::loops::{self, Closing};
 use super::measures::{Measures, observe};
+use super::refused::Memory;
 use crate::clock::Clock;
 use crate::ledger::code::Code;
 use crate::ledger::command::Command;
 use crate::ledger::plan::plan;
 use crate::ledger::report::{Refusal, Report};
 use crate::ledger::scope::Scope;
+use crate::store::history::Keep;
 use crate::store::writer::Origin;
 use crate::store::{StoreError, Writer};
 use crate::wire::name::Name;
@@ -35,6 +37,9 @@ const MAX_BATCH: usize = 1_000;
 const MAX_LOOPS: usize = 100;
 /// Work of one commit before it takes no more commands.
 const BATCH_TIME: Duration = Duration::from_millis(10);
+
+/// How often the history is looked at when nobody writes.
+const TRIM_PERIOD: Duration = Duration::from_secs(60);
 
 /// What comes back to a caller.
 pub(super) type Answer = Result<Report, Refusal>;
@@ -70,6 +75,8 @@ pub(super) struct Controller {
     /// here and not by a thread that answers queries.
     pub(super) retired: Option<Arc<Snapshot>>,
     pub(super) measures: Measures,
+    /// What was refused because of another owner.
+    pub(super) refused: Memory,
 }
 
 /// What a command came to inside its transaction.
@@ -82,6 +89,8 @@ struct Done {
 impl Controller {
     /// Works until it is told to stop or all handles are gone, then closes the store.
     pub(super) async fn run(mut self) {
+        let mut trimming = tokio::time::interval(TRIM_PERIOD);
+        trimming.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
@@ -92,6 +101,7 @@ impl Controller {
                     Some(job) => self.batch(job).await,
                     None => break,
                 },
+                _ = trimming.tick() => self.trim().await,
             }
         }
         if let Err(error) = self.writer.close().await {
@@ -135,6 +145,9 @@ impl Controller {
             }
             return;
         }
+        if let Err(error) = self.refused.load(&mut self.writer).await {
+            tracing::warn!(%error, "refused claims are not remembered now");
+        }
         let mut working = Snapshot::clone(&self.snapshots.published().load());
         let mut answers: Vec<(oneshot::Sender<Answer>, Answer)> = Vec::new();
         let mut wrote = false;
@@ -143,6 +156,7 @@ impl Controller {
             match self.command(&mut working, &request).await {
                 Ok(done) => {
                     wrote |= done.wrote;
+                    self.refused.note(&request, &done.answer, self.clock.now());
                     answers.push((reply, done.answer));
                 }
                 Err(error) => {
@@ -155,7 +169,20 @@ impl Controller {
                 next = self.inbox.try_recv().ok();
             }
         }
+        // A step a commit keeps pace with what commands add, in the transaction that is written anyway.
+        if wrote && let Err(error) = self.writer.trim(self.clock.now(), Keep::default()).await {
+            self.fail(answers, &error).await;
+            return;
+        }
+        if wrote && let Err(error) = self.refused.write(&mut self.writer).await {
+            self.fail(answers, &error).await;
+            return;
+        }
         if !wrote {
+            // Refusals alone are no reason to fail: who was refused is told so either way.
+            if self.refused.has_changes() {
+                self.remember().await;
+            }
             self.writer.rollback().await;
         } else if let Err(error) = self.commit().await {
             self.fail(answers, &error).await;
@@ -177,10 +204,40 @@ impl Controller {
         committed
     }
 
+    /// A step of the history's limits when nobody writes. What fails is tried again at the next.
+    async fn trim(&mut self) {
+        if let Err(error) = self.try_trim().await {
+            tracing::warn!(%error, "trimming the history");
+            self.writer.rollback().await;
+        }
+    }
+
+    async fn try_trim(&mut self) -> Result<(), StoreError> {
+        self.writer.begin().await?;
+        match self.writer.trim(self.clock.now(), Keep::default()).await? {
+            0 => self.writer.rollback().await,
+            _ => self.writer.commit().await?,
+        }
+        Ok(())
+    }
+
+    /// Commits refusals of commands that wrote nothing.
+    async fn remember(&mut self) {
+        let written = match self.refused.write(&mut self.writer).await {
+            Ok(()) => self.writer.commit().await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = written {
+            tracing::warn!(%error, "refused claims are not remembered");
+            self.refused.reset();
+        }
+    }
+
     /// Nothing of the batch is in effect; whoever was told otherwise within it is told so.
     async fn fail(&mut self, answers: Vec<(oneshot::Sender<Answer>, Answer)>, error: &StoreError) {
         tracing::error!(%error, commands = answers.len(), "a commit failed");
         self.writer.rollback().await;
+        self.refused.reset();
         for (reply, answer) in answers {
             let _ = reply.send(answer.and(Err(unavailable(error))));
         }

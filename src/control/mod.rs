@@ -7,6 +7,7 @@ pub mod handle;
 pub mod load;
 mod loops;
 mod measures;
+pub mod refused;
 pub mod schedule;
 
 use std::fs::{OpenOptions, Permissions};
@@ -94,6 +95,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         stop,
         retired: None,
         measures,
+        refused: refused::Memory::default(),
     };
     let runtime = tokio::runtime::Handle::current();
     // Planning and assembling a large zone takes a while, which must not hold up a thread of the runtime.

@@ -25,6 +25,8 @@ pub enum Command {
     Apply(Apply),
     /// Writes and deletes some records of an owner (section 3.2).
     Change(Change),
+    /// Changes of several owners at once: the inverse of a revision.
+    Revert(Vec<Change>),
     /// Makes or changes an owner (section 3.3).
     PutOwner(PutOwner),
     /// Deletes an owner with all its claims, and with `cascade` all below it (section 3.3).

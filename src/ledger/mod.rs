@@ -7,6 +7,7 @@ pub mod code;
 pub mod command;
 mod draft;
 mod entitlement;
+pub mod flaps;
 pub mod hold;
 mod import;
 pub mod lease;

@@ -155,6 +155,7 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::ImportZone(file) => import::import(&mut draft, actor, file)?,
         Command::Apply(apply) => write::apply(&mut draft, actor, apply)?,
         Command::Change(change) => write::change(&mut draft, actor, change)?,
+        Command::Revert(changes) => write::revert(&mut draft, actor, changes)?,
         Command::PutOwner(put) => owning::put(&mut draft, actor, put)?,
         Command::DeleteOwner(delete) => letting_go::delete_owner(&mut draft, actor, delete)?,
         Command::Transfer(asked) => transfer::transfer(&mut draft, actor, asked)?,

@@ -88,6 +88,7 @@ impl Scope {
             }
             Command::Apply(apply) => scope.add_apply(apply, zone_of),
             Command::Change(change) => scope.add_change(change, zone_of),
+            Command::Revert(changes) => changes.iter().for_each(|change| scope.add_change(change, zone_of)),
             Command::PutOwner(put) => scope.add_owner(&put.owner, &put.keys),
             Command::DeleteOwner(delete) => {
                 scope.owners.insert(delete.owner.clone());

@@ -74,6 +74,18 @@ pub(super) fn change(draft: &mut Draft, actor: &Actor, change: &Change) -> Resul
     write(draft, actor, owner, &wishes, Deletes::Listed(&change.owner, &change.delete, change.going), manner)
 }
 
+/// Plans [`super::command::Command::Revert`]: what goes, goes first, so that what it had taken the place of fits again.
+pub(super) fn revert(draft: &mut Draft, actor: &Actor, changes: &[Change]) -> Result<(), Refusal> {
+    check_count(changes.iter().map(|one| one.upsert.len() + one.delete.len()).sum())?;
+    for one in changes.iter().filter(|one| !one.delete.is_empty()) {
+        change(draft, actor, &Change { upsert: Vec::new(), ..one.clone() })?;
+    }
+    for one in changes.iter().filter(|one| !one.upsert.is_empty()) {
+        change(draft, actor, &Change { delete: Vec::new(), ..one.clone() })?;
+    }
+    Ok(())
+}
+
 fn check_count(records: usize) -> Result<(), Problem> {
     if records <= MAX_RECORDS {
         return Ok(());

@@ -3,14 +3,17 @@
 mod codec;
 mod columns;
 pub mod error;
+pub mod history;
 mod holds;
 mod leases;
 mod ledger;
 pub mod load;
 pub mod open;
 mod page;
+pub mod paging;
 mod quarantine;
 pub mod reader;
+pub mod refused;
 pub mod rows;
 mod sql;
 pub mod token;

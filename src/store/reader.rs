@@ -39,7 +39,7 @@ impl Reader {
     }
 
     /// One view of the store, and its revision.
-    async fn view(&self) -> Result<(Transaction<'static, Sqlite>, u64), StoreError> {
+    pub(super) async fn view(&self) -> Result<(Transaction<'static, Sqlite>, u64), StoreError> {
         let mut view = self.pool.begin().await?;
         // The first read fixes what all later ones of the transaction see.
         let row = sqlx::query(sql::READ_META).fetch_one(&mut *view).await?;
@@ -210,13 +210,16 @@ impl Reader {
     }
 }
 
-async fn zone_by_name(view: &mut Transaction<'static, Sqlite>, name: &Name) -> Result<Option<ZoneRow>, StoreError> {
+pub(super) async fn zone_by_name(
+    view: &mut Transaction<'static, Sqlite>,
+    name: &Name,
+) -> Result<Option<ZoneRow>, StoreError> {
     let list = text_list(std::iter::once(name.to_string()));
     let row = sqlx::query(sql::ZONES_BY_NAME).bind(list).fetch_optional(&mut **view).await?;
     Ok(row.and_then(|row| columns::zone(&row).ok()))
 }
 
-async fn owner_by_name(
+pub(super) async fn owner_by_name(
     view: &mut Transaction<'static, Sqlite>,
     id: &OwnerId,
 ) -> Result<Option<OwnerNumber>, StoreError> {
@@ -275,14 +278,14 @@ fn counts(rows: &[SqliteRow]) -> BTreeMap<u32, u64> {
 }
 
 /// What stands around owners: those above, and the counts of children and claims.
-struct Around {
+pub(super) struct Around {
     owners: BTreeMap<OwnerNumber, Owner>,
     children: BTreeMap<u32, u64>,
     claims: BTreeMap<u32, ClaimCounts>,
 }
 
 impl Around {
-    fn of(owners: Vec<Owner>, children: &[SqliteRow], claims: &[SqliteRow]) -> Around {
+    pub(super) fn of(owners: Vec<Owner>, children: &[SqliteRow], claims: &[SqliteRow]) -> Around {
         let mut counts_by_owner: BTreeMap<u32, ClaimCounts> = BTreeMap::new();
         for row in claims {
             let state = columns::text(row, 1).ok().and_then(|text| ClaimState::from_text(&text));
@@ -301,7 +304,7 @@ impl Around {
         Around { owners, children: counts(children), claims: counts_by_owner }
     }
 
-    fn summary(&self, owner: Owner) -> OwnerSummary {
+    pub(super) fn summary(&self, owner: Owner) -> OwnerSummary {
         let above = std::iter::successors(owner.parent, |number| self.owners.get(number).and_then(|one| one.parent));
         let parents =
             above.take(MAX_DEPTH).filter_map(|number| self.owners.get(&number)).map(|one| one.id.clone()).collect();
@@ -311,7 +314,7 @@ impl Around {
     }
 }
 
-fn change(row: &SqliteRow) -> Result<ChangeRow, columns::Broken> {
+pub(super) fn change(row: &SqliteRow) -> Result<ChangeRow, columns::Broken> {
     Ok(ChangeRow {
         revision: columns::number(row, 0, "the revision")?,
         at: columns::moment(row, 1)?,
@@ -324,5 +327,6 @@ fn change(row: &SqliteRow) -> Result<ChangeRow, columns::Broken> {
         rtype: columns::text(row, 8)?,
         before: columns::optional_text(row, 9)?,
         after: columns::optional_text(row, 10)?,
+        item: columns::number(row, 11, "the number of the row")?,
     })
 }

@@ -81,6 +81,8 @@ pub struct ClaimFilter {
     pub owner: Option<OwnerId>,
     /// In this state.
     pub state: Option<ClaimState>,
+    /// With all these labels; looked at by pages alone.
+    pub labels: Vec<(String, String)>,
 }
 
 /// One change of one claim.
@@ -109,6 +111,8 @@ pub struct ChangeRow {
     pub before: Option<String>,
     /// After, as JSON; none if it is gone.
     pub after: Option<String>,
+    /// Number of the row within its revision, from 1.
+    pub item: i64,
 }
 
 /// Which changes; an empty filter means all, oldest first.

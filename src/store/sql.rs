@@ -187,13 +187,13 @@ statements! {
         INSERT INTO change (revision, item, at, actor, owner, request_id, door, zone, name, rtype, before, after)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     CHANGES = "
-        SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after
+        SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after, item
         FROM change
         WHERE revision > ?1 AND (?2 IS NULL OR zone = ?2) AND (?3 IS NULL OR name = ?3)
             AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR actor = ?5)
         ORDER BY revision DESC, item DESC LIMIT ?6";
     CHANGES_OF_NAME = "
-        SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after
+        SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after, item
         FROM change
         WHERE name = ?3 AND revision > ?1 AND (?2 IS NULL OR zone = ?2)
             AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR actor = ?5)
@@ -247,6 +247,125 @@ statements! {
         WHERE l.expired_at IS NOT NULL AND l.settled = 0 AND l.on_expiry <> 'report'
             AND l.expired_at + l.grace_seconds * 1000 <= ?1
         ORDER BY l.expired_at LIMIT ?2";
+    // Pages: the key of the row before comes in, and one row too many goes out if there are more.
+    CLAIM_PAGE = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c
+        WHERE (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) > (?6, ?7, ?8, ?9, ?10)
+            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
+            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
+            AND (?3 IS NULL OR NOT EXISTS (
+                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
+                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
+    QUEUED_PAGE = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c
+        WHERE c.state = 'queued' AND (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) > (?6, ?7, ?8, ?9, ?10)
+            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
+            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
+            AND (?3 IS NULL OR NOT EXISTS (
+                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
+                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
+    CLAIM_PAGE_OF_ZONE = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c
+        WHERE c.zone_id = ?5 AND (c.name_key, c.rtype, c.owner_id, c.set_id) > (?7, ?8, ?9, ?10)
+            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
+            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
+            AND (?3 IS NULL OR NOT EXISTS (
+                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
+                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
+    CLAIM_PAGE_OF_OWNER = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c
+        WHERE c.owner_id = ?4 AND (c.zone_id, c.name_key, c.rtype, c.set_id) > (?6, ?7, ?8, ?10)
+            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
+            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
+            AND (?3 IS NULL OR NOT EXISTS (
+                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
+                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
+    CLAIM_PAGE_AT = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM json_each(?12) AS j
+            CROSS JOIN claim AS c ON c.zone_id = j.value ->> 0 AND c.name_key = unhex(j.value ->> 1)
+        WHERE (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) > (?6, ?7, ?8, ?9, ?10)
+            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
+            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
+            AND (?3 IS NULL OR NOT EXISTS (
+                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
+                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
+    OWNER_PAGE = "
+        SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
+            o.created_at, o.asserted_at, o.revision
+        FROM owner AS o
+        WHERE o.name > ?1 AND (?2 IS NULL OR o.parent = ?2) AND (?3 IS NULL OR o.state = ?3)
+            AND (?4 IS NULL OR o.source ->> 'cluster' = ?4)
+        ORDER BY o.name LIMIT ?5";
+    CHILDREN_OF_THESE = "
+        SELECT o.parent, count(*) FROM json_each(?1) AS j CROSS JOIN owner AS o ON o.parent = j.value
+        GROUP BY o.parent";
+    CLAIMS_OF_THESE_COUNTED = "
+        SELECT c.owner_id, c.state, count(*) FROM json_each(?1) AS j CROSS JOIN claim AS c ON c.owner_id = j.value
+        GROUP BY c.owner_id, c.state";
+    ZONE_PAGE = "
+        SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
+            z.created_at, z.revision
+        FROM zone AS z CROSS JOIN owner AS o ON o.id = z.owner_id
+        WHERE z.name > ?1 AND (?2 IS NULL OR o.name = ?2)
+        ORDER BY z.name LIMIT ?3";
+    TOKEN_PAGE = "
+        SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token
+        WHERE (created_at, id) > (?1, ?2)
+        ORDER BY created_at, id LIMIT ?3";
+    CHANGE_PAGE = "
+        SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after, item
+        FROM change
+        WHERE (revision, item) > (?1, ?2) AND (?3 IS NULL OR zone = ?3) AND (?4 IS NULL OR name = ?4)
+            AND (?5 IS NULL OR owner = ?5) AND (?6 IS NULL OR actor = ?6)
+        ORDER BY revision, item LIMIT ?7";
+    CHANGE_PAGE_OF_NAME = "
+        SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after, item
+        FROM change
+        WHERE name = ?4 AND (revision, item) > (?1, ?2) AND (?3 IS NULL OR zone = ?3)
+            AND (?5 IS NULL OR owner = ?5) AND (?6 IS NULL OR actor = ?6)
+        ORDER BY revision, item LIMIT ?7";
+
+    REFUSED_PAGE = "
+        SELECT name, rtype, zone, owner, set_id, data, holder, code, door, since FROM refused
+        WHERE (name, rtype, zone, owner, set_id) > (?1, ?2, ?3, ?4, ?5) AND (?7 IS NULL OR zone = ?7)
+            AND (?8 IS NULL OR owner = ?8)
+        ORDER BY name, rtype, zone, owner, set_id LIMIT ?6";
+    WRITE_REFUSED = "
+        INSERT OR REPLACE INTO refused (name, rtype, zone, owner, set_id, data, holder, code, door, since)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    DELETE_REFUSED = "
+        DELETE FROM refused WHERE name = ?1 AND rtype = ?2 AND zone = ?3 AND owner = ?4 AND set_id = ?5";
+    RESTLESS_PAGE = "
+        SELECT name, rtype, zone FROM (
+            SELECT name, rtype, zone FROM change ORDER BY revision DESC, item DESC LIMIT ?1)
+        WHERE name <> '' AND rtype NOT IN ('zone', 'zonefile', 'owner', 'token') AND (?7 IS NULL OR zone = ?7)
+        GROUP BY name, rtype, zone
+        HAVING count(*) >= ?2 AND (name, rtype, zone) > (?3, ?4, ?5)
+        ORDER BY name, rtype, zone LIMIT ?6";
+    COUNT_HISTORY = "UPDATE history SET entries = entries + ?1";
+    HISTORY_EXTENT = "SELECT entries, (SELECT at FROM change ORDER BY revision, item LIMIT 1) FROM history";
+    HISTORY_TRIMMED = "SELECT trimmed FROM history";
+    TRIM_HISTORY = "
+        DELETE FROM change WHERE (revision, item) IN (
+            SELECT revision, item FROM (SELECT revision, item, at FROM change ORDER BY revision, item LIMIT ?1)
+            WHERE at < ?2)
+        RETURNING revision";
+    NOTE_TRIMMED = "UPDATE history SET entries = entries - ?1, trimmed = max(trimmed, ?2)";
 
     TOKEN = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token WHERE id = ?1";
     TOKENS = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token ORDER BY created_at, id";

@@ -1,5 +1,6 @@
 //! The writer: the one connection that changes the store, and the effects of plans as statements.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use sqlx::sqlite::SqliteArguments;
@@ -11,7 +12,7 @@ use super::{columns, holds, leases, ledger, open, quarantine, sql};
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
-use crate::ledger::owner::{Owner, OwnerId};
+use crate::ledger::owner::{Owner, OwnerId, OwnerNumber};
 use crate::ledger::plan::{ClaimChange, History, Plan, TokenChange, ZoneChange};
 use crate::ledger::scope::{Ledger, Scope};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
@@ -172,6 +173,7 @@ impl Writer {
                 history.write(&mut self.connection, Row::of("token", id, Some(String::new()), None)).await?;
             }
         }
+        super::history::count(&mut self.connection, history.item).await?;
         self.counters = Counters {
             revision: plan.ledger.revision,
             next_owner: plan.ledger.next_owner,
@@ -181,6 +183,13 @@ impl Writer {
     }
 
     async fn write_owners(&mut self, plan: &Plan, history: &mut Rows<'_>) -> Result<(), StoreError> {
+        // Those that go along with their children are no longer in the ledger.
+        let gone: HashMap<OwnerNumber, &Owner> = plan
+            .owners
+            .iter()
+            .filter(|change| change.after.is_none())
+            .filter_map(|change| change.before.as_ref().map(|owner| (owner.number, owner)))
+            .collect();
         for change in &plan.owners {
             if let Some(owner) = &change.after {
                 self.write_owner(owner).await?;
@@ -192,7 +201,9 @@ impl Writer {
                 continue;
             }
             let text = |owner: &Owner| {
-                let parent = owner.parent.and_then(|number| plan.ledger.owners.get(&number));
+                let parent = owner
+                    .parent
+                    .and_then(|number| plan.ledger.owners.get(&number).or_else(|| gone.get(&number).copied()));
                 codec::owner_json(owner, parent.map(|parent| parent.id.as_str()))
             };
             let Some(one) = change.after.as_ref().or(change.before.as_ref()) else { continue };

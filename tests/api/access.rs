@@ -13,6 +13,7 @@ fn filled(path: &str) -> String {
         .replace("{name}", "www.example.com.")
         .replace("{type}", "A")
         .replace("{id}", "nothing")
+        .replace("{revision}", "1")
 }
 
 #[test]

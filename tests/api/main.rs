@@ -1,9 +1,16 @@
 //! The native API over a store of its own: what writes do, what is refused, and who may ask.
 
 mod access;
+mod conflicts;
 mod explain;
+mod flaps;
+mod history;
 mod lifecycle;
+mod matrix;
+mod orphans;
 mod ownership;
+mod pages;
+mod propagation;
 mod strictness;
 
 #[path = "../support/service.rs"]

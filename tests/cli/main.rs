@@ -1,6 +1,8 @@
 //! The command line as a process: what it prints where, and its exit codes.
 
 mod files;
+mod findings;
+mod history;
 mod writes;
 
 #[path = "../support/service.rs"]

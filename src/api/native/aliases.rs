@@ -13,12 +13,14 @@ use crate::alias::handle::TargetView;
 use crate::api::alias_view::{self, Combined, FamilyView, RecordView, Serving};
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
-use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocument, List};
+use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocument};
+use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::claim::ClaimState;
 use crate::ledger::code::Code;
 use crate::ledger::owner::OwnerId;
+use crate::store::paging::Cursor;
 use crate::store::rows::{ClaimFilter, ClaimRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -28,7 +30,7 @@ use crate::zone::snapshot::Snapshot;
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(Method::GET, "/v1/alias-targets", Access::Read, list)
-            .with(&["state", "owner", "zone", "target", "olderThan"])
+            .with(&["state", "owner", "zone", "target", "olderThan", "limit", "continue"])
             .repeating(&["state"]),
         Route::new(Method::GET, "/v1/aliases/{name}", Access::Read, show_one).with(&["zone"]),
     ]
@@ -52,6 +54,28 @@ const STATES: [&str; 15] = [
     "NoAddresses",
     "Partial",
 ];
+/// Target of a row, and whether it is external: the order of the list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct TargetCursor(Name, bool);
+
+impl TargetCursor {
+    fn of(row: &AliasTargetDocument) -> Option<TargetCursor> {
+        Some(TargetCursor(Name::parse(&row.target).ok()?, row.upstream_group.is_some()))
+    }
+}
+
+impl Cursor for TargetCursor {
+    const LIST: &'static str = "alias-targets";
+
+    fn parts(&self) -> Vec<String> {
+        vec![self.0.to_string(), self.1.to_string()]
+    }
+
+    fn read(parts: &[String]) -> Option<TargetCursor> {
+        let [target, external] = parts else { return None };
+        Some(TargetCursor(Name::parse(target).ok()?, external.parse().ok()?))
+    }
+}
 
 /// An ALIAS that is served, as it stands.
 struct Looked {
@@ -97,7 +121,14 @@ async fn list(call: Call) -> Result<Response, Refused> {
         let target = target.to_string();
         rows.retain(|row| row.target == target);
     }
-    document(StatusCode::OK, &List { revision, items: rows })
+    let page = paging::page::<TargetCursor>(&call)?;
+    if let Some(after) = &page.after {
+        rows.retain(|row| TargetCursor::of(row).is_some_and(|one| one > *after));
+    }
+    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+    let next = if rows.len() > limit { rows.get(limit - 1).and_then(TargetCursor::of) } else { None };
+    rows.truncate(limit);
+    paging::shown(revision, rows, next)
 }
 
 async fn show_one(call: Call) -> Result<Response, Refused> {
@@ -118,7 +149,7 @@ fn alias_filter() -> ClaimFilter {
 }
 
 /// `30m`, `24h`, `7d`.
-fn duration(text: &str) -> Result<Duration, Refused> {
+pub(super) fn duration(text: &str) -> Result<Duration, Refused> {
     humantime::parse_duration(text).map_err(|_| Refused::bad_request("olderThan is a time like 30m, 24h or 7d"))
 }
 

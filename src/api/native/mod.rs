@@ -2,14 +2,20 @@
 
 mod aliases;
 mod changes;
+mod conflicts;
 mod explain;
 mod fields;
+mod flaps;
+mod follow;
 mod health;
 mod holds;
-mod metrics;
 mod leases;
+mod metrics;
+mod orphans;
 mod owners;
+mod propagation;
 mod records;
+mod revert;
 mod tokens;
 mod transfers;
 mod write;
@@ -22,8 +28,6 @@ use crate::ledger::code::Code;
 
 /// Most rows of a list.
 pub const MAX_ROWS: usize = 100_000;
-/// Most rows of the history in one answer.
-pub const MAX_CHANGES: u32 = 5_000;
 
 /// All routes.
 pub fn routes() -> Vec<Route> {
@@ -36,6 +40,11 @@ pub fn routes() -> Vec<Route> {
         write::routes(),
         owners::routes(),
         changes::routes(),
+        revert::routes(),
+        flaps::routes(),
+        conflicts::routes(),
+        orphans::routes(),
+        propagation::routes(),
         explain::routes(),
         tokens::routes(),
         aliases::routes(),

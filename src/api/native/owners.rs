@@ -6,12 +6,12 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::check_rows;
 use super::fields::OwnerFields;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, blocking, document, owner_id};
-use crate::api::documents::{List, OwnerDocument, SourceDocument};
+use crate::api::documents::{OwnerDocument, SourceDocument};
 use crate::api::json::{self, BodyLimit, unique_map};
+use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::command::{Command, DeleteOwner, Fate, OwnerKeys, PutOwner};
@@ -23,7 +23,13 @@ use crate::store::rows::OwnerFilter;
 pub(super) fn routes() -> Vec<Route> {
     const OWNER: &str = "/v1/owners/{owner}";
     vec![
-        Route::new(Method::GET, "/v1/owners", Access::Read, list).with(&["parent", "state", "source.cluster"]),
+        Route::new(Method::GET, "/v1/owners", Access::Read, list).with(&[
+            "parent",
+            "state",
+            "source.cluster",
+            "limit",
+            "continue",
+        ]),
         Route::new(Method::GET, OWNER, Access::Read, show_one),
         Route::new(Method::PUT, OWNER, Access::Write, put)
             .with(&["dryRun", "targetCheck", "wait", "refs"])
@@ -75,11 +81,10 @@ async fn list(call: Call) -> Result<Response, Refused> {
         state: state.transpose()?,
         cluster: call.parameters.text("source.cluster").map(str::to_owned),
     };
-    let listing = call.state.reader.owners(&filter).await?;
-    check_rows(listing.items.len(), "parent, state or source.cluster")?;
+    let listing = call.state.reader.owner_page(&filter, &paging::page(&call)?).await?;
     blocking(move || {
         let items: Vec<OwnerDocument> = listing.items.iter().map(show::owner).collect();
-        document(StatusCode::OK, &List { revision: listing.revision, items })
+        paging::shown(listing.revision, items, listing.next)
     })
     .await?
 }

@@ -1,12 +1,12 @@
 //! `/v1/records` and `/v1/owners/{owner}/records`: claims as they stand (ownership.md section 4).
 
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use axum::response::Response;
 
-use super::check_rows;
 use crate::api::auth::Access;
-use crate::api::call::{Call, Route, blocking, document, name_of, owner_id};
-use crate::api::documents::{List, RecordDocument};
+use crate::api::call::{Call, Route, blocking, name_of, owner_id};
+use crate::api::documents::RecordDocument;
+use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::claim::ClaimState;
@@ -18,9 +18,9 @@ use crate::wire::name::Name;
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(Method::GET, "/v1/records", Access::Read, list)
-            .with(&["zone", "name", "type", "owner", "state", "labels"]),
+            .with(&["zone", "name", "type", "owner", "state", "labels", "limit", "continue"]),
         Route::new(Method::GET, "/v1/owners/{owner}/records", Access::Read, of_owner)
-            .with(&["zone", "name", "type", "state", "labels"]),
+            .with(&["zone", "name", "type", "state", "labels", "limit", "continue"]),
     ]
 }
 
@@ -72,18 +72,17 @@ async fn claims(call: Call, owner: Option<OwnerId>) -> Result<Response, Refused>
         rtype: rtype.transpose()?,
         owner,
         state: state.transpose()?,
+        labels,
     };
-    let listing = call.state.reader.claims(&filter).await?;
-    check_rows(listing.items.len(), "zone, name, type, owner or state")?;
+    let listing = call.state.reader.claim_page(&filter, &paging::page(&call)?).await?;
     let snapshot = call.state.handle.published().get();
     blocking(move || {
         let items: Vec<RecordDocument> = listing
             .items
             .iter()
-            .filter(|row| labels.iter().all(|(key, value)| row.claim.labels.get(key) == Some(value)))
             .map(|row| show::record(row, snapshot.zone(&row.zone).and_then(|zone| zone.serial())))
             .collect();
-        document(StatusCode::OK, &List { revision: listing.revision, items })
+        paging::shown(listing.revision, items, listing.next)
     })
     .await?
 }

@@ -6,11 +6,11 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::check_rows;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
-use crate::api::documents::{List, TokenDocument};
+use crate::api::documents::TokenDocument;
 use crate::api::json::{self, BodyLimit};
+use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::actor::{NameLimit, Role, TokenLimits};
@@ -24,7 +24,7 @@ use crate::zone::alias::Moment;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/v1/tokens", Access::Admin, list),
+        Route::new(Method::GET, "/v1/tokens", Access::Admin, list).with(&["limit", "continue"]),
         Route::new(Method::POST, "/v1/tokens", Access::Admin, create).with(&["dryRun"]).taking(BodyLimit::Small),
         // Any token may look at itself: the command line asks so for whom it writes.
         Route::new(Method::GET, "/v1/tokens/{id}", Access::Read, show_one),
@@ -48,10 +48,9 @@ struct CreateFields {
 }
 
 async fn list(call: Call) -> Result<Response, Refused> {
-    let listing = call.state.reader.tokens().await?;
-    check_rows(listing.items.len(), "fewer tokens: delete those that are not used")?;
+    let listing = call.state.reader.token_page(&paging::page(&call)?).await?;
     let items: Vec<TokenDocument> = listing.items.iter().map(show::token).collect();
-    document(StatusCode::OK, &List { revision: listing.revision, items })
+    paging::shown(listing.revision, items, listing.next)
 }
 
 fn no_token() -> Refused {

@@ -4,15 +4,16 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::check_rows;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, blocking, document, name_of, owner_id};
-use crate::api::documents::{List, ZoneDocument};
+use crate::api::documents::ZoneDocument;
 use crate::api::json::{self, BodyLimit};
+use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::command::{Command, CreateZone, UpdateZone};
 use crate::ledger::report::{ItemOutcome, Report};
+use crate::store::paging::Paged;
 use crate::store::rows::ZoneSummary;
 use crate::wire::name::Name;
 use crate::zone::snapshot::Snapshot;
@@ -20,7 +21,7 @@ use crate::zone::snapshot::Snapshot;
 pub(super) fn routes() -> Vec<Route> {
     const WRITE: &[&str] = &["dryRun", "targetCheck", "wait", "refs"];
     vec![
-        Route::new(Method::GET, "/v1/zones", Access::Read, list).with(&["match", "owner"]),
+        Route::new(Method::GET, "/v1/zones", Access::Read, list).with(&["match", "owner", "limit", "continue"]),
         Route::new(Method::GET, "/v1/zones/{zone}", Access::Read, show_one),
         Route::new(Method::PUT, "/v1/zones/{zone}", Access::Write, create).with(WRITE).taking(BodyLimit::Small),
         Route::new(Method::PATCH, "/v1/zones/{zone}", Access::Write, update).with(WRITE).taking(BodyLimit::Small),
@@ -60,7 +61,8 @@ fn shown(snapshot: &Snapshot, summary: &ZoneSummary) -> ZoneDocument {
 async fn list(call: Call) -> Result<Response, Refused> {
     let of = call.parameters.text("match").map(|text| name_of("match", text)).transpose()?;
     let owner = call.parameters.text("owner").map(|text| owner_id("owner", text)).transpose()?;
-    let (revision, mut rows) = match of {
+    let page = paging::page(&call)?;
+    let listing = match of {
         // The longest match is the nearest of the name and those above it that is a zone.
         Some(name) => {
             let apex = call.state.handle.published().get().zone_of(&name).map(|zone| zone.apex().clone());
@@ -68,24 +70,21 @@ async fn list(call: Call) -> Result<Response, Refused> {
                 Some(apex) => call.state.reader.zone(&apex).await?,
                 None => None,
             };
-            (call.state.reader.revision().await?, row.into_iter().collect())
+            let meant = row.filter(|row| owner.as_ref().is_none_or(|owner| row.zone.owner == *owner));
+            let revision = call.state.reader.revision().await?;
+            Paged { revision, items: meant.into_iter().collect(), next: None }
         }
-        None => {
-            let listing = call.state.reader.zones().await?;
-            (listing.revision, listing.items)
-        }
+        None => call.state.reader.zone_page(owner.as_ref(), &page).await?,
     };
-    rows.retain(|row| owner.as_ref().is_none_or(|owner| row.zone.owner == *owner));
-    check_rows(rows.len(), "match or owner")?;
     let snapshot = call.state.handle.published().get();
     blocking(move || {
-        let items: Vec<ZoneDocument> = rows.iter().map(|row| shown(&snapshot, row)).collect();
-        document(StatusCode::OK, &List { revision, items })
+        let items: Vec<ZoneDocument> = listing.items.iter().map(|row| shown(&snapshot, row)).collect();
+        paging::shown(listing.revision, items, listing.next)
     })
     .await?
 }
 
-fn no_zone(name: &Name) -> Refused {
+pub(super) fn no_zone(name: &Name) -> Refused {
     Refused::not_found(format!("there is no zone {name}: make it first, or look whether it has another name"))
 }
 
