@@ -306,8 +306,9 @@ statements! {
         ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
     OWNER_PAGE = "
         SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision
-        FROM owner AS o
+            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
+            l.expired_at, l.settled
+        FROM owner AS o LEFT JOIN lease AS l ON l.owner_id = o.id
         WHERE o.name > ?1 AND (?2 IS NULL OR o.parent = ?2) AND (?3 IS NULL OR o.state = ?3)
             AND (?4 IS NULL OR o.source ->> 'cluster' = ?4)
         ORDER BY o.name LIMIT ?5";

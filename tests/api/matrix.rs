@@ -73,7 +73,8 @@ fn every_route_lets_in_exactly_the_callers_it_names() {
                 .replace("{owner}", "team-a")
                 .replace("{name}", "a.example.com.")
                 .replace("{type}", "A")
-                .replace("{revision}", "1");
+                .replace("{revision}", "1")
+                .replace("{id}", "1");
             let path =
                 if path.contains('{') { path[..path.find('{').expect("it has one")].to_owned() + "x" } else { path };
             // A parameter that no route knows: who is let in is told so, and nothing is done.
