@@ -60,6 +60,7 @@ async fn run(config: Config) -> Result<(), String> {
         readiness.raise(format!("unreadable_row_{}", number + 1), alarm);
     }
     readiness.reach(Stage::SnapshotLoaded);
+    watch_store(&handle, &readiness);
     if let Some(folder) = &config.zones {
         zone_files::import(&handle, folder).await?;
     }
@@ -115,6 +116,27 @@ async fn run(config: Config) -> Result<(), String> {
     // What was asked before is committed and answered by then.
     let _ = tokio::time::timeout(DRAIN, task).await;
     Ok(())
+}
+
+/// Raises an alarm while the store takes no writes; names are answered all the same.
+fn watch_store(handle: &Handle, readiness: &Readiness) {
+    const ALARM: &str = "store_unavailable";
+    let (mut faults, readiness) = (handle.store_fault(), readiness.clone());
+    tokio::spawn(async move {
+        while faults.changed().await.is_ok() {
+            match faults.borrow_and_update().as_ref() {
+                Some(why) => {
+                    let sentence = format!("the store takes no writes, names are answered as before: {why}");
+                    tracing::error!("alarm {ALARM}: {sentence}");
+                    readiness.raise(ALARM, sentence);
+                }
+                None => {
+                    tracing::info!("alarm {ALARM} is over");
+                    readiness.clear(ALARM);
+                }
+            }
+        }
+    });
 }
 
 /// Tells whoever waits of each publication: commits and ALIAS answers alike.

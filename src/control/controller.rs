@@ -71,6 +71,8 @@ pub(super) struct Controller {
     pub(super) trust: Trust,
     /// Told when the server ends.
     pub(super) stop: Arc<Notify>,
+    /// Why the store took no write the last time, if it did not.
+    pub(super) fault: watch::Sender<Option<String>>,
     /// The Snapshot before the one that is published: kept until the next, so that a large zone that goes is freed
     /// here and not by a thread that answers queries.
     pub(super) retired: Option<Arc<Snapshot>>,
@@ -140,6 +142,7 @@ impl Controller {
                 waiting.push(job);
             }
             tracing::error!(%error, commands = waiting.len(), "the store takes no writes");
+            self.set_fault(Some(error.to_string()));
             for job in waiting {
                 let _ = job.reply.send(Err(unavailable(&error)));
             }
@@ -190,6 +193,7 @@ impl Controller {
         } else {
             let revision = working.revision;
             self.publish(working);
+            self.set_fault(None);
             self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
         }
         for (reply, answer) in answers {
@@ -233,9 +237,15 @@ impl Controller {
         }
     }
 
+    /// Tells whoever watches how it stands with the store.
+    fn set_fault(&self, fault: Option<String>) {
+        self.fault.send_if_modified(|known| std::mem::replace(known, fault.clone()) != fault);
+    }
+
     /// Nothing of the batch is in effect; whoever was told otherwise within it is told so.
     async fn fail(&mut self, answers: Vec<(oneshot::Sender<Answer>, Answer)>, error: &StoreError) {
         tracing::error!(%error, commands = answers.len(), "a commit failed");
+        self.set_fault(Some(error.to_string()));
         self.writer.rollback().await;
         self.refused.reset();
         for (reply, answer) in answers {

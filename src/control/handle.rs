@@ -34,6 +34,7 @@ pub struct Handle {
     pub(super) inbox: mpsc::Sender<Job>,
     pub(super) alias: mpsc::Sender<AliasUpdate>,
     pub(super) stop: Arc<Notify>,
+    pub(super) fault: watch::Receiver<Option<String>>,
     pub(super) measures: Measures,
 }
 
@@ -69,6 +70,11 @@ impl Handle {
     /// How long commits and publications took.
     pub fn measures(&self) -> &Measures {
         &self.measures
+    }
+
+    /// Why the store took no write the last time, if it did not; wakes when that changes.
+    pub fn store_fault(&self) -> watch::Receiver<Option<String>> {
+        self.fault.clone()
     }
 
     /// Tells the controller to end once what was asked before is answered; later commands are refused.

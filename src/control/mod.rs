@@ -75,6 +75,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
     let (inbox, jobs) = mpsc::channel(controller::INBOX);
     let (alias, updates) = mpsc::channel(controller::ALIAS_INBOX);
     let stop = Arc::new(Notify::new());
+    let (fault, fault_seen) = watch::channel(None);
     let measures = Measures::new();
     let handle = Handle {
         published: snapshots.published(),
@@ -82,6 +83,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         inbox,
         alias,
         stop: stop.clone(),
+        fault: fault_seen,
         measures: measures.clone(),
     };
     let controller = controller::Controller {
@@ -92,6 +94,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         alias: updates,
         revision: revisions,
         trust,
+        fault,
         stop,
         retired: None,
         measures,

@@ -97,3 +97,40 @@ fn kill_9_during_concurrent_writes_loses_no_acknowledged_write_and_leaves_no_hal
         assert!(serial(&server) >= before, "the serial went back");
     }
 }
+
+#[test]
+fn answers_go_on_while_the_store_is_locked_and_an_alarm_says_so_until_it_is_free() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(folder.path(), &[]);
+    assert_eq!(server.api("PUT", "/v1/zones/example.com.", Some(json!({}))).0, 201);
+    let body = || Some(json!({"values": ["192.0.2.1"]}));
+    let path = "/v1/owners/team-a/records/www.example.com./A";
+    let database = folder.path().join("tenured.db");
+    // Somebody else holds SQLite's write lock.
+    let locker = std::thread::spawn(move || {
+        run(async move {
+            use sqlx::Connection as _;
+            let url = format!("sqlite://{}", database.display());
+            let mut connection = sqlx::SqliteConnection::connect(&url).await.expect("a connection");
+            sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.expect("the lock");
+            connection
+        })
+    });
+    let connection = locker.join().expect("the lock");
+    let (status, refused) = server.api("PUT", path, body());
+    assert_eq!((status, refused["code"].as_str()), (503, Some("storage_unavailable")), "{refused}");
+    assert_eq!(server.ask_both("example.com", "SOA").rcode, "NOERROR");
+    let ready = |server: &Server| {
+        let url = format!("http://{}/readyz?verbose", server.http);
+        run(async move { reqwest::get(url).await.expect("a reply").text().await.expect("a text") })
+    };
+    let text = ready(&server);
+    assert!(text.contains("store_unavailable") && text.starts_with("ready"), "{text}");
+    drop(connection);
+    assert_eq!(server.api("PUT", path, body()).0, 200);
+    assert_eq!(server.ask_both("www.example.com", "A").data(), ["192.0.2.1"]);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
+    while ready(&server).contains("store_unavailable") {
+        assert!(std::time::Instant::now() < until, "the alarm goes on");
+    }
+}
