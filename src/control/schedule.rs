@@ -37,7 +37,7 @@ impl Steady {
     }
 
     /// The wall clock, but not further than the time that passed since the start; one that stays ahead for
-    /// [`BELIEVED`] is right.
+    /// an hour is right.
     pub fn now(&mut self) -> Moment {
         let passed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         let (wall, steady) = (self.clock.now(), Moment(self.started.0.saturating_add(passed)));
