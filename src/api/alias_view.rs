@@ -119,26 +119,8 @@ impl Combined {
         if let Some(state) = first.into_iter().find(|state| has(*state)) {
             return Combined::One(state);
         }
-        let failure = states.iter().filter(|(state, _)| is_failure(*state)).min_by_key(|(_, since)| *since);
+        let failure = states.iter().filter(|(state, _)| state.is_failure()).min_by_key(|(_, since)| *since);
         Combined::One(failure.map_or(AliasState::Pending, |(state, _)| *state))
-    }
-}
-
-fn is_failure(state: AliasState) -> bool {
-    match state {
-        AliasState::Timeout
-        | AliasState::ServFail
-        | AliasState::Refused
-        | AliasState::Network
-        | AliasState::NoResolver => true,
-        AliasState::Pending
-        | AliasState::Resolved
-        | AliasState::NoData
-        | AliasState::Suspect
-        | AliasState::TargetNxdomain
-        | AliasState::Loop
-        | AliasState::ChainTooLong
-        | AliasState::Filtered => false,
     }
 }
 

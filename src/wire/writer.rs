@@ -167,11 +167,6 @@ impl<'a> Writer<'a> {
         self.out[2] |= TC;
     }
 
-    /// Whether TC is set.
-    pub fn is_truncated(&self) -> bool {
-        self.out[2] & TC != 0
-    }
-
     /// Sets the lower four bits of the response code; the others stand in OPT.
     #[inline]
     pub fn set_rcode(&mut self, rcode: Rcode) {

@@ -161,6 +161,23 @@ pub enum AliasState {
 }
 
 impl AliasState {
+    /// All states.
+    pub const ALL: [AliasState; 13] = [
+        AliasState::Pending,
+        AliasState::Resolved,
+        AliasState::NoData,
+        AliasState::Suspect,
+        AliasState::TargetNxdomain,
+        AliasState::Timeout,
+        AliasState::ServFail,
+        AliasState::Refused,
+        AliasState::Network,
+        AliasState::NoResolver,
+        AliasState::Loop,
+        AliasState::ChainTooLong,
+        AliasState::Filtered,
+    ];
+
     /// The name of the state in API, CLI and metrics.
     pub fn text(self) -> &'static str {
         match self {

@@ -24,7 +24,7 @@ use crate::store::paging::Cursor;
 use crate::store::rows::{ClaimFilter, ClaimRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
-use crate::zone::alias::{AliasEntry, AliasState, Family, Moment, TargetKey};
+use crate::zone::alias::{AliasEntry, AliasState, Family, Moment, RecordState, TargetKey};
 use crate::zone::snapshot::Snapshot;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -36,24 +36,6 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// States of targets and of records (alias.md section 7).
-const STATES: [&str; 15] = [
-    "Pending",
-    "Resolved",
-    "NoData",
-    "Suspect",
-    "TargetNXDomain",
-    "Timeout",
-    "ServFail",
-    "Refused",
-    "Network",
-    "NoResolver",
-    "Loop",
-    "ChainTooLong",
-    "Filtered",
-    "NoAddresses",
-    "Partial",
-];
 /// Target of a row, and whether it is external: the order of the list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TargetCursor(Name, bool);
@@ -86,10 +68,12 @@ struct Looked {
 
 /// The name of a state; a slip of the pen must not read as "nothing is dead".
 fn known_state(text: &str) -> Result<String, Refused> {
-    if STATES.contains(&text) {
+    let of_records = [RecordState::NoAddresses, RecordState::Partial].map(|state| state.text());
+    let known: Vec<&str> = AliasState::ALL.iter().map(|state| state.text()).chain(of_records).collect();
+    if known.contains(&text) {
         return Ok(text.to_owned());
     }
-    let detail = format!("`{}` is no state of an ALIAS: expected one of {}", text.escape_debug(), STATES.join(", "));
+    let detail = format!("`{}` is no state of an ALIAS: expected one of {}", text.escape_debug(), known.join(", "));
     Err(Refused::new(Code::BadRequest, detail))
 }
 
