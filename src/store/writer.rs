@@ -349,19 +349,20 @@ impl Writer {
     async fn write_fresh(&mut self, plan: &Plan) -> Result<(), StoreError> {
         let mut chunks = plan.fresh.chunks_exact(sql::ROWS);
         for chunk in &mut chunks {
-            let Some(first) = chunk.first() else { continue };
-            let mut query = sqlx::query(sql::WRITE_FRESH.as_str())
-                .bind(i64::from(first.zone.0))
-                .bind(i64::from(first.owner.0))
-                .bind(signed(first.created.0))
-                .bind(signed(first.revision));
+            let mut query = sqlx::query(sql::WRITE_FRESH.as_str());
             for claim in chunk {
                 query = query
+                    .bind(i64::from(claim.zone.0))
                     .bind(key_of(plan, claim))
                     .bind(i64::from(claim.rtype.0))
+                    .bind(i64::from(claim.owner.0))
                     .bind(i64::from(claim.ttl))
                     .bind(codec::pack(&claim.records))
-                    .bind(claim.alias.as_ref().and_then(codec::json));
+                    .bind(claim.alias.as_ref().and_then(codec::json))
+                    .bind(signed(claim.asserted.0))
+                    .bind(signed(claim.created.0))
+                    .bind(signed(claim.created_revision))
+                    .bind(signed(claim.revision));
             }
             query.execute(&mut self.connection).await?;
         }
