@@ -1,6 +1,7 @@
 //! `serve --zones DIR`: each zone file whose zone is not in the store yet is imported before the server is ready.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
@@ -105,7 +106,7 @@ async fn import_file(handle: &Handle, path: &Path) -> Became {
     let records = rrsets.iter().map(|(_, rrset)| rrset.records.len()).sum();
     let command = Command::ImportZone(ImportZone {
         origin: zone.clone(),
-        rrsets,
+        rrsets: Arc::new(rrsets),
         owner: None,
         prune: true,
         atomic: true,

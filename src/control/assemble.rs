@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::check;
 use crate::ledger::alias_options::StaticMode;
 use crate::ledger::claim::Claim;
+use crate::ledger::fresh::Fresh;
 use crate::ledger::owner::OwnerNumber;
 use crate::ledger::plan::{Plan, ZoneChange};
 use crate::ledger::report::Problem;
@@ -93,8 +94,8 @@ pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, now: Moment) -> Result
         }
     }
     let key = snapshot.key();
-    let mut fresh = match plan.fresh.first().map(|claim| claim.zone) {
-        Some(number) => built(plan, number, key)?.map(|zone| (number, zone)),
+    let mut fresh = match plan.fresh.as_ref().filter(|fresh| !fresh.is_empty()) {
+        Some(fresh) => built(plan, fresh, key)?.map(|zone| (fresh.zone, zone)),
         None => None,
     };
     let mut created: BTreeSet<ZoneNumber> = BTreeSet::new();
@@ -147,15 +148,21 @@ pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, now: Moment) -> Result
 ///
 /// It is built by a thread of its own for the sake of memory: what the allocator gives that thread it keeps apart from
 /// the plan, which is freed at once and would otherwise leave its pages full of holes between the nodes that stay.
-fn built(plan: &Plan, number: ZoneNumber, key: HashKey) -> Result<Option<Zone>, Problem> {
-    let Some(row) = plan.ledger.zones.get(&number) else { return Ok(None) };
+fn built(plan: &Plan, fresh: &Fresh, key: HashKey) -> Result<Option<Zone>, Problem> {
+    let Some(row) = plan.ledger.zones.get(&fresh.zone) else { return Ok(None) };
     let build = || {
         let mut bulk = Bulk::new(Zone::new(row.name.clone(), key, row.owner_number.0));
-        for at_name in plan.fresh.chunk_by(|left, right| left.name == right.name) {
-            let Some(first) = at_name.first() else { continue };
-            let rrsets = rrsets(at_name, row.serial, |owner| chain_of(&plan.ledger, owner));
-            check::name(&first.name, &rrsets, false)?;
-            bulk.put_owned(&first.name, &rrsets);
+        for (name, at_name) in fresh.names() {
+            let has_alias = at_name.clone().any(|one| one.rrset.rtype == Rtype::ALIAS);
+            let rrsets: Vec<RRset> = if has_alias {
+                let claims: Vec<Claim> = at_name.map(|one| fresh.claim(one)).collect();
+                rrsets(&claims, row.serial, |owner| chain_of(&plan.ledger, owner))
+            } else {
+                // One claim of each type, by type: they are published as they are.
+                at_name.map(|one| one.rrset.clone()).collect()
+            };
+            check::name(name, &rrsets, false)?;
+            bulk.put_owned(name, &rrsets);
         }
         Ok(bulk.finish())
     };

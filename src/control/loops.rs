@@ -34,7 +34,10 @@ impl Closing {
 /// when they were closed, and a loop is closed by one of its own records.
 pub(super) fn first(snapshot: &Snapshot, plan: &Plan, trust: &Trust) -> Option<Closing> {
     let changed = plan.names.iter().map(|key| (key.zone, &key.name));
-    let fresh = plan.fresh.iter().filter(|claim| claim.rtype == Rtype::ALIAS).map(|claim| (claim.zone, &claim.name));
+    let fresh = plan.fresh.iter().flat_map(|fresh| {
+        let aliases = fresh.claims().filter(|claim| claim.rrset.rtype == Rtype::ALIAS);
+        aliases.map(|claim| (fresh.zone, claim.name))
+    });
     let mut scratch = HashedName::empty();
     changed.chain(fresh).find_map(|(number, name)| {
         let apex = &plan.ledger.zones.get(&number)?.name;

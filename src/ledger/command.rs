@@ -1,5 +1,7 @@
 //! What is asked: every change of zones, owners, claims and tokens is one of these commands.
 
+use std::sync::Arc;
+
 use super::actor::{Role, TokenLimits};
 use super::alias_options::AliasOptions;
 use super::lease::LeaseKeys;
@@ -89,8 +91,8 @@ pub struct UpdateZone {
 pub struct ImportZone {
     /// The apex.
     pub origin: Name,
-    /// RRsets by name; the RDATA of an ALIAS is its target alone.
-    pub rrsets: Vec<(Name, RRset)>,
+    /// RRsets by name; the RDATA of an ALIAS is its target alone. Shared with the plan.
+    pub rrsets: Arc<Vec<(Name, RRset)>>,
     /// Who owns the zone if it is made; default as in [`CreateZone::owner`].
     pub owner: Option<OwnerId>,
     /// Whether what `zone:<zone>` claims and the file does not have is deleted.

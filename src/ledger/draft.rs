@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::claim::{Claim, ClaimState};
+use super::fresh::Fresh;
 use super::owner::{Owner, OwnerId, OwnerNumber, OwnerState, Tombstone};
 use super::plan::{ClaimChange, History, HoldChange, OwnerChange, Plan, TokenChange, ZoneChange};
 use super::report::{Item, ItemOutcome, Problem, Promoted, Report, Warning};
@@ -25,7 +26,7 @@ pub(super) struct Draft {
     pub(super) token: Option<TokenChange>,
     pub(super) hold: Option<HoldChange>,
     pub(super) history: History,
-    pub(super) fresh: Vec<Claim>,
+    pub(super) fresh: Option<Fresh>,
     /// Claims at each name that was touched, as they were.
     before: HashMap<NameKey, Vec<Claim>>,
     /// Names whose claims stay and whose published form may still change.
@@ -48,7 +49,7 @@ impl Draft {
             token: None,
             hold: None,
             history: History::PerClaim,
-            fresh: Vec::new(),
+            fresh: None,
             before: HashMap::new(),
             again: Vec::new(),
             owners_before: BTreeMap::new(),
@@ -84,7 +85,13 @@ impl Draft {
         let claims = self.claims_mut(&key);
         match claims.iter_mut().find(|one| rules::is_same_claim(one, &claim)) {
             Some(old) => *old = claim,
-            None => claims.push(claim),
+            None => {
+                if claims.is_empty() {
+                    // Most names have one claim, and a Vec that grows by itself begins with room for four.
+                    claims.reserve_exact(1);
+                }
+                claims.push(claim);
+            }
         }
     }
 
@@ -198,16 +205,22 @@ impl Draft {
     /// After a claim at a name was let go or changed: the oldest queued claims that fit now are served, and the SOA
     /// and NS of an apex go back to the server with their last values if nobody has them.
     fn settle(&mut self, key: &NameKey) {
-        let Some(before) = self.before.get(key).cloned() else { return };
-        let Some(zone) = self.ledger.zones.get(&key.zone).cloned() else { return };
+        let Some(before) = self.before.get(key) else { return };
+        let Some(zone) = self.ledger.zones.get(&key.zone) else { return };
         let let_go = before.iter().any(|old| {
             old.is_held() && !self.claims(key).iter().any(|now| now.is_held() && rules::is_same_claim(now, old))
                 || self.claims(key).iter().any(|now| rules::is_same_claim(now, old) && !now.is_like(old))
         });
+        let is_waiting = self.claims(key).iter().any(|claim| claim.state == ClaimState::Queued);
+        let at_apex = key.name == zone.name;
+        if !at_apex && !(let_go && is_waiting) {
+            return;
+        }
+        let (zone, before) = (zone.clone(), before.clone());
         if let_go {
             self.promote(&zone, key);
         }
-        if key.name == zone.name {
+        if at_apex {
             for rtype in [Rtype::SOA, Rtype::NS] {
                 self.hand_back(&zone, key, &before, rtype);
             }
@@ -302,7 +315,7 @@ impl Draft {
         let mut names: Vec<NameKey> = Vec::with_capacity(self.before.len() + self.again.len());
         for (key, before) in std::mem::take(&mut self.before) {
             let count = claims.len();
-            compare(&before, self.claims(&key), &mut claims);
+            compare(before, self.claims(&key), &mut claims);
             if claims.len() > count {
                 names.push(key);
             }
@@ -324,7 +337,7 @@ impl Draft {
             .filter(|change| change.before != change.after)
             .collect();
         let changed = !claims.is_empty()
-            || !self.fresh.is_empty()
+            || self.fresh.as_ref().is_some_and(|fresh| !fresh.is_empty())
             || !self.zones.is_empty()
             || self.token.is_some()
             || self.hold.is_some()
@@ -357,14 +370,14 @@ fn sort_key(ledger: &Ledger, claim: &Claim) -> Vec<u8> {
     ledger.zones.get(&claim.zone).and_then(|zone| claim.name.sort_key(&zone.name)).unwrap_or_default()
 }
 
-fn compare(before: &[Claim], after: &[Claim], changes: &mut Vec<ClaimChange>) {
-    for old in before {
-        match after.iter().find(|now| rules::is_same_claim(now, old)) {
-            Some(now) if now == old => {}
-            now => changes.push(ClaimChange { before: Some(old.clone()), after: now.cloned() }),
-        }
-    }
+fn compare(before: Vec<Claim>, after: &[Claim], changes: &mut Vec<ClaimChange>) {
     for now in after.iter().filter(|now| !before.iter().any(|old| rules::is_same_claim(now, old))) {
         changes.push(ClaimChange { before: None, after: Some(now.clone()) });
+    }
+    for old in before {
+        match after.iter().find(|now| rules::is_same_claim(now, &old)) {
+            Some(now) if *now == old => {}
+            now => changes.push(ClaimChange { after: now.cloned(), before: Some(old) }),
+        }
     }
 }

@@ -6,6 +6,7 @@ use super::claim::Claim;
 use super::command::{BadWish, CreateZone, ImportZone, Wish};
 use super::draft::Draft;
 use super::entitlement;
+use super::fresh::Fresh;
 use super::owner::{Labels, OwnerId, OwnerNumber};
 use super::plan::History;
 use super::report::{Item, ItemOutcome, Problem, Refusal};
@@ -77,28 +78,43 @@ fn write_fresh(
 ) -> Result<(), Refusal> {
     let apex = &import.origin;
     let Some(zone) = draft.ledger.zone(apex).cloned() else { return Ok(()) };
-    let (at_apex, mut others): (Vec<_>, Vec<_>) = import.rrsets.iter().partition(|(name, _)| name == apex);
+    let positions = 0..u32::try_from(import.rrsets.len()).unwrap_or(u32::MAX);
+    let at = |position: &u32| &import.rrsets[*position as usize];
+    let (at_apex, mut others): (Vec<u32>, Vec<u32>) = positions.partition(|position| at(position).0 == *apex);
     let wishes: Vec<Result<Wish, BadWish>> =
-        at_apex.into_iter().map(|(name, rrset)| to_wish(apex, name, rrset)).collect();
+        at_apex.iter().map(at).map(|(name, rrset)| to_wish(apex, name, rrset)).collect();
     let asked: Vec<Asked<'_>> = wishes.iter().map(Asked::of).collect();
     let apex_manner = Manner { atomic: false, ..manner };
     write::write(draft, actor, owner, &asked, Deletes::None, apex_manner)?;
-    let is_sorted = others.is_sorted_by_key(|(name, rrset)| (name.sort_key(apex), rrset.rtype));
-    if !is_sorted {
-        others.sort_by_cached_key(|(name, rrset)| (name.sort_key(apex), rrset.rtype));
+    let key = |position: &u32| (at(position).0.sort_key(apex), at(position).1.rtype);
+    if !others.is_sorted_by_key(key) {
+        others.sort_by_cached_key(key);
     }
-    for at_name in others.chunk_by(|(left, _), (right, _)| left == right) {
-        write_name(draft, actor, owner, &zone, at_name);
+    let owner_id = draft.ledger.owners.get(&owner).map_or_else(OwnerId::system, |owner| owner.id.clone());
+    let whose = (zone.number, owner, owner_id);
+    let mut fresh = Fresh::new(whose, (draft.now, draft.revision()), import.rrsets.clone());
+    for at_name in others.chunk_by(|left, right| at(left).0 == at(right).0) {
+        write_name(draft, actor, owner, &zone, (&import.rrsets, at_name), &mut fresh);
     }
+    draft.fresh = Some(fresh);
     write::finish(draft, manner)
 }
 
-/// Judges the RRsets of one name and moves those that fit to the plan's fresh claims.
-fn write_name(draft: &mut Draft, actor: &Actor, owner: OwnerNumber, zone: &ZoneRow, rrsets: &[&(Name, RRset)]) {
-    let Some((name, _)) = rrsets.first() else { return };
+/// Judges the RRsets of one name, which are at these positions by type, and adds those that fit to the fresh claims.
+fn write_name(
+    draft: &mut Draft,
+    actor: &Actor,
+    owner: OwnerNumber,
+    zone: &ZoneRow,
+    (rrsets, at_name): (&[(Name, RRset)], &[u32]),
+    fresh: &mut Fresh,
+) {
+    let at = |position: &u32| &rrsets[*position as usize];
+    let Some((name, _)) = at_name.first().map(at) else { return };
     let key = NameKey { zone: zone.number, name: name.clone() };
     for redirections in [true, false] {
-        for (_, rrset) in rrsets.iter().filter(|(_, rrset)| is_redirection(rrset.rtype, false) == redirections) {
+        let these = at_name.iter().map(at);
+        for (_, rrset) in these.filter(|(_, rrset)| is_redirection(rrset.rtype, false) == redirections) {
             let outcome = place(draft, actor, owner, zone, &key, rrset);
             match outcome {
                 Ok(()) => draft.report.summary.add(ItemOutcome::Created),
@@ -118,13 +134,21 @@ fn write_name(draft: &mut Draft, actor: &Actor, owner: OwnerNumber, zone: &ZoneR
             }
         }
     }
-    let Some(claims) = draft.ledger.claims.get_mut(&key) else { return };
-    let hides = claims.iter().any(|claim| is_redirection(claim.rtype, false));
-    let moved = if hides { claims.clone() } else { std::mem::take(claims) };
-    if !hides {
+    let Some(claims) = draft.ledger.claims.get(&key) else { return };
+    let mut last = None;
+    for position in at_name {
+        // Of a type that is listed twice the first one has been taken.
+        let rtype = at(position).1.rtype;
+        if last.replace(rtype) != Some(rtype)
+            && let Some(claim) = claims.iter().find(|claim| claim.rtype == rtype)
+        {
+            fresh.add(*position, claim);
+        }
+    }
+    // What hides others is there when those are judged, and nothing else of the zone has to be.
+    if !claims.iter().any(|claim| is_redirection(claim.rtype, false)) {
         draft.ledger.claims.remove(&key);
     }
-    draft.fresh.extend(moved);
 }
 
 fn place(
@@ -137,8 +161,8 @@ fn place(
 ) -> Result<(), (ItemOutcome, Problem)> {
     let invalid = |problem| (ItemOutcome::Invalid, problem);
     let wish = to_wish(&zone.name, &key.name, rrset).map_err(|bad| invalid(bad.problem))?;
-    let place = write::zone_of(draft, wish.zone.as_ref(), &wish.name).map_err(invalid)?;
-    entitlement::check_record(&draft.ledger, actor, &place, &wish.name, wish.rtype).map_err(invalid)?;
+    let place = write::zone_of(&draft.ledger, wish.zone.as_ref(), &wish.name).map_err(invalid)?;
+    entitlement::check_record(&draft.ledger, actor, place, &wish.name, wish.rtype).map_err(invalid)?;
     let mut claim: Claim = draft.new_claim(zone, &key.name, wish.rtype, owner);
     claim.ttl = rrset.ttl;
     claim.records = wish.records;
@@ -153,7 +177,7 @@ fn place(
     if let Some(cut) = &fit.occluded_by {
         draft.warn(&claim, "occluded", format!("it is hidden by the zone cut at {cut}"));
     }
-    draft.ledger.claims.entry(key.clone()).or_default().push(claim);
+    draft.ledger.claims.entry(key.clone()).or_insert_with(|| Vec::with_capacity(1)).push(claim);
     Ok(())
 }
 

@@ -8,6 +8,7 @@ pub mod command;
 mod draft;
 mod entitlement;
 pub mod flaps;
+pub mod fresh;
 pub mod hold;
 mod import;
 pub mod lease;

@@ -6,6 +6,7 @@ use super::actor::Actor;
 use super::claim::Claim;
 use super::command::{Command, NewToken};
 use super::draft::Draft;
+use super::fresh::Fresh;
 use super::hold::{self, Hold};
 use super::lease::{self, Lease};
 use super::owner::{Owner, OwnerId, Tombstone};
@@ -113,9 +114,8 @@ pub struct Plan {
     pub report: Report,
     /// Claims that change, in canonical order of zone, name, type.
     pub claims: Vec<ClaimChange>,
-    /// Claims of a zone that had none but the server's, in canonical order of names: in place of `claims`, so that a
-    /// large import is held once.
-    pub fresh: Vec<Claim>,
+    /// Claims of a zone that had none but the server's: in place of `claims`, so that a large import is held once.
+    pub fresh: Option<Fresh>,
     /// Claims that are as wished already: only when they were last asked for changes.
     pub asserted: Vec<Claim>,
     /// Names of which the served content may change; what is there then is in `ledger`.

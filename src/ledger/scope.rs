@@ -140,7 +140,7 @@ impl Scope {
         }
         self.names.insert((import.origin.clone(), import.origin.clone()));
         self.claims_of = Some(OwnerId::of_zone(&import.origin));
-        for (name, rrset) in &import.rrsets {
+        for (name, rrset) in import.rrsets.iter() {
             self.add_name(&import.origin, name, Some(rrset.rtype));
             self.add_name_servers(&import.origin, rrset.rtype, &rrset.records);
         }

@@ -15,7 +15,7 @@ use super::owning::{self, Extent};
 use super::quarantine;
 use super::report::{Item, ItemOutcome, Problem, Refusal};
 use super::rules::{self, Obstacle, Occluded};
-use super::scope::{NameKey, is_redirection};
+use super::scope::{Ledger, NameKey, is_redirection};
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -38,7 +38,8 @@ pub(super) struct Manner {
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     claim: Claim,
-    zone: ZoneRow,
+    /// Whether it stands at the apex of its zone.
+    at_apex: bool,
     /// Of an SOA: the serial it was written with.
     serial: Option<u32>,
 }
@@ -157,7 +158,7 @@ pub(super) fn write(
     // order of the list.
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by_key(|at| match &candidates[*at] {
-        Some(one) if is_redirection(one.claim.rtype, one.claim.name == one.zone.name) => one.claim.name.label_count(),
+        Some(one) if is_redirection(one.claim.rtype, one.at_apex) => one.claim.name.label_count(),
         Some(_) | None => usize::MAX,
     });
     for at in order {
@@ -232,7 +233,7 @@ fn resolve(
     let refuse = |zone: Option<Name>, problem: Problem| {
         item(wish.name.to_string(), wish.rtype.to_string(), &wish.set_id, zone, problem)
     };
-    let zone = match zone_of(draft, wish.zone.as_ref(), &wish.name) {
+    let zone = match zone_of(&draft.ledger, wish.zone.as_ref(), &wish.name) {
         Ok(zone) => zone,
         Err(problem) => {
             listed.unread.insert((wish.name.clone(), wish.rtype));
@@ -242,9 +243,9 @@ fn resolve(
     if !listed.claims.insert((zone.number, wish.name.clone(), wish.rtype, wish.set_id.clone())) {
         return Err(refuse(Some(zone.name.clone()), listed_twice(&wish.name, wish.rtype)));
     }
-    entitlement::check_record(&draft.ledger, actor, &zone, &wish.name, wish.rtype)
+    entitlement::check_record(&draft.ledger, actor, zone, &wish.name, wish.rtype)
         .map_err(|problem| refuse(Some(zone.name.clone()), problem))?;
-    let mut claim = draft.new_claim(&zone, &wish.name, wish.rtype, owner);
+    let mut claim = draft.new_claim(zone, &wish.name, wish.rtype, owner);
     claim.set_id.clone_from(&wish.set_id);
     claim.ttl = wish.ttl.unwrap_or(zone.default_ttl);
     claim.records.clone_from(&wish.records);
@@ -252,7 +253,7 @@ fn resolve(
     claim.share = wish.share;
     claim.labels.clone_from(&wish.labels);
     let serial = take_serial(&mut claim);
-    Ok(Candidate { claim, zone, serial })
+    Ok(Candidate { at_apex: claim.name == zone.name, claim, serial })
 }
 
 pub(super) fn listed_twice(name: &Name, rtype: Rtype) -> Problem {
@@ -267,21 +268,33 @@ pub(super) fn take_serial(claim: &mut Claim) -> Option<u32> {
     claim.records.first_mut().and_then(|soa| serial::replace(soa, 0))
 }
 
-pub(super) fn zone_of(draft: &Draft, asked: Option<&Name>, name: &Name) -> Result<ZoneRow, Problem> {
+pub(super) fn zone_of<'a>(ledger: &'a Ledger, asked: Option<&Name>, name: &Name) -> Result<&'a ZoneRow, Problem> {
     match asked {
-        Some(apex) => match draft.ledger.zone(apex) {
-            Some(zone) if name.is_at_or_below(apex) => Ok(zone.clone()),
+        Some(apex) => match ledger.zone(apex) {
+            Some(zone) if name.is_at_or_below(apex) => Ok(zone),
             Some(_) => Err(Problem::new(Code::NameOutOfZone, format!("{name} is not in the zone {apex}"))),
             None => Err(Problem::new(Code::NameOutOfZone, format!("there is no zone {apex} here: make it first"))),
         },
-        None => draft.ledger.zone_of(name).cloned().ok_or_else(|| {
+        None => ledger.zone_of(name).ok_or_else(|| {
             Problem::new(Code::NameOutOfZone, format!("{name} is in no zone of this server: make the zone first"))
         }),
     }
 }
 
 fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
-    let Candidate { claim: wish, zone, serial } = candidate;
+    let Candidate { claim: wish, serial, .. } = candidate;
+    let zone = draft.ledger.zones.get(&wish.zone);
+    let mut item = Item {
+        zone: zone.map(|zone| zone.name.clone()),
+        name: wish.name.to_string(),
+        rtype: wish.rtype.to_string(),
+        set_id: wish.set_id.clone(),
+        owner: wish.owner_id.clone(),
+        outcome: ItemOutcome::Unchanged,
+        problem: None,
+        promoted: None,
+    };
+    let Some(zone) = zone else { return (item, None) };
     let key = NameKey { zone: zone.number, name: wish.name.clone() };
     let existing = draft.claims(&key).iter().find(|one| rules::is_same_claim(one, &wish)).cloned();
     let raises = serial.is_some_and(|serial| serial::is_newer(serial, zone.serial));
@@ -290,7 +303,7 @@ fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
         draft.asserted.extend(existing);
         (ItemOutcome::Unchanged, None)
     } else {
-        match rules::judge(&draft.ledger, &zone, &wish, manner.occluded) {
+        match rules::judge(&draft.ledger, zone, &wish, manner.occluded) {
             Ok(fit) => {
                 for taken in &fit.takes_over {
                     draft.remove_claim(taken);
@@ -299,16 +312,16 @@ fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
                     draft.warn(&wish, "occluded", format!("it is hidden by the zone cut at {cut}"));
                 }
                 if raises && let Some(serial) = serial {
-                    draft.serials.insert(zone.number, serial);
+                    draft.serials.insert(wish.zone, serial);
                 }
                 let outcome = if existing.is_some() { ItemOutcome::Updated } else { ItemOutcome::Created };
-                put(draft, wish.clone(), existing, ClaimState::Held);
+                put(draft, wish, existing, ClaimState::Held);
                 (outcome, None)
             }
             Err(Obstacle::Conflict(problem)) => {
                 let holds = existing.as_ref().is_some_and(Claim::is_held);
                 if manner.on_conflict == OnConflict::Queue && !holds {
-                    put(draft, wish.clone(), existing, ClaimState::Queued);
+                    put(draft, wish, existing, ClaimState::Queued);
                     (ItemOutcome::Queued, Some(problem))
                 } else {
                     (ItemOutcome::Conflict, Some(problem))
@@ -318,16 +331,7 @@ fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
             Err(Obstacle::Invalid(problem)) => (ItemOutcome::Invalid, Some(problem)),
         }
     };
-    let item = Item {
-        zone: Some(zone.name),
-        name: wish.name.to_string(),
-        rtype: wish.rtype.to_string(),
-        set_id: wish.set_id,
-        owner: wish.owner_id,
-        outcome,
-        problem,
-        promoted: None,
-    };
+    (item.outcome, item.problem) = (outcome, problem);
     (item, Some(key))
 }
 
@@ -408,8 +412,8 @@ fn delete_named(
         problem,
         promoted: None,
     };
-    let zone = match zone_of(draft, record.zone.as_ref(), &record.name) {
-        Ok(zone) => zone,
+    let zone = match zone_of(&draft.ledger, record.zone.as_ref(), &record.name) {
+        Ok(zone) => zone.clone(),
         Err(problem) => {
             draft.report_item(item(None, ItemOutcome::Invalid, Some(problem)));
             return None;

@@ -41,8 +41,12 @@ pub(super) fn unpack(rtype: Rtype, mut data: &[u8]) -> Option<Vec<Vec<u8>>> {
 
 pub(super) fn hexadecimal(octets: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let digits = octets.iter().flat_map(|octet| [DIGITS[usize::from(octet >> 4)], DIGITS[usize::from(octet & 15)]]);
-    digits.map(char::from).collect()
+    let mut text = String::with_capacity(2 * octets.len());
+    for octet in octets {
+        text.push(char::from(DIGITS[usize::from(octet >> 4)]));
+        text.push(char::from(DIGITS[usize::from(octet & 15)]));
+    }
+    text
 }
 
 /// A JSON text, or nothing for an empty value.
@@ -68,25 +72,32 @@ pub(super) fn alias_options_from(text: &str) -> Option<AliasOptions> {
     from_json(text)
 }
 
+#[derive(Serialize)]
+struct ClaimJson<'a> {
+    state: &'static str,
+    ttl: u32,
+    data: String,
+    #[serde(rename = "setId", skip_serializing_if = "str::is_empty")]
+    set_id: &'a str,
+    #[serde(skip_serializing_if = "is_unset")]
+    share: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alias: Option<AliasOptions>,
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    labels: &'a Labels,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_unset(flag: &bool) -> bool {
+    !*flag
+}
+
 /// A claim in the history.
 pub(super) fn claim_json(claim: &Claim) -> String {
-    let mut map = Map::new();
-    map.insert("state".to_owned(), claim.state.text().into());
-    map.insert("ttl".to_owned(), claim.ttl.into());
-    map.insert("data".to_owned(), hexadecimal(&pack(&claim.records)).into());
-    if !claim.set_id.is_empty() {
-        map.insert("setId".to_owned(), claim.set_id.clone().into());
-    }
-    if claim.share {
-        map.insert("share".to_owned(), true.into());
-    }
-    if let Some(alias) = claim.alias {
-        map.insert("alias".to_owned(), serde_json::to_value(alias).unwrap_or_default());
-    }
-    if !claim.labels.is_empty() {
-        map.insert("labels".to_owned(), serde_json::to_value(&claim.labels).unwrap_or_default());
-    }
-    Value::Object(map).to_string()
+    let Claim { ttl, set_id, share, alias, labels, .. } = claim;
+    let data = hexadecimal(&pack(&claim.records));
+    let claim = ClaimJson { state: claim.state.text(), ttl: *ttl, data, set_id, share: *share, alias: *alias, labels };
+    json(&claim).unwrap_or_default()
 }
 
 /// An owner in the history.

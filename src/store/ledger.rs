@@ -204,7 +204,8 @@ impl Reading<'_> {
                 fresh.insert(key.clone());
             }
             if fresh.contains(&key) {
-                self.ledger.claims.entry(key).or_default().push(claim);
+                // Most names have one claim.
+                self.ledger.claims.entry(key).or_insert_with(|| Vec::with_capacity(1)).push(claim);
             }
         }
         Ok(())
@@ -231,7 +232,11 @@ impl Reading<'_> {
         for (zone, names) in by_zone {
             for claim in self.claims_at(sql::CLAIMS_AT, zone, &names).await? {
                 let key = NameKey { zone, name: claim.name.clone() };
-                self.ledger.claims.entry(key).or_default().push(claim);
+                let claims = self.ledger.claims.entry(key).or_default();
+                if claims.is_empty() {
+                    claims.reserve_exact(1);
+                }
+                claims.push(claim);
             }
         }
         Ok(())

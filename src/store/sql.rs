@@ -171,6 +171,11 @@ statements! {
         INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels,
             state, asserted_at, created_at, created_revision, revision)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+    // A claim that is held and not shared, without set id and labels.
+    WRITE_PLAIN = "
+        INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels,
+            state, asserted_at, created_at, created_revision, revision)
+        VALUES (?1, ?2, ?3, ?4, '', ?5, ?6, ?7, 0, NULL, 'held', ?8, ?9, ?10, ?11)";
     ASSERT_CLAIMS = "
         UPDATE claim SET asserted_at = ?2
         WHERE (zone_id, name_key, rtype, owner_id, set_id) IN (
@@ -376,26 +381,33 @@ statements! {
     DELETE_TOKEN = "DELETE FROM token WHERE id = ?1";
 }
 
-/// Rows of one [`WRITE_FRESH`], [`WRITE_CLAIMS`] or [`WRITE_CHANGES`].
+/// Rows of one [`WRITE_PLAINS`], [`WRITE_CLAIMS`] or [`WRITE_CHANGES`].
 pub(super) const ROWS: usize = 200;
 
-/// Writes [`ROWS`] held claims without set id and labels: for each its zone, name, type, owner, TTL, data, options,
-/// times and revisions.
+/// [`WRITE_PLAIN`] for [`ROWS`] claims.
 ///
-/// No parameter has a number here: the driver looks up the name of each one, and SQLite looks through all names for it,
-/// which took more time than all else that writing a large statement is.
-pub(super) static WRITE_FRESH: LazyLock<String> =
+/// No parameter has a number in statements of many rows: the driver looks up the name of each one, and SQLite looks
+/// through all names for it, which took more time than all else that writing is.
+pub(super) static WRITE_PLAINS: LazyLock<String> =
     LazyLock::new(|| many(WRITE_CLAIM, "(?, ?, ?, ?, '', ?, ?, ?, 0, NULL, 'held', ?, ?, ?, ?)"));
 
 /// [`WRITE_CLAIM`] for [`ROWS`] claims.
-pub(super) static WRITE_CLAIMS: LazyLock<String> = LazyLock::new(|| repeated(WRITE_CLAIM, 15));
+pub(super) static WRITE_CLAIMS: LazyLock<String> =
+    LazyLock::new(|| many(WRITE_CLAIM, &format!("({})", ["?"; 15].join(", "))));
 
-/// [`WRITE_CHANGE`] for [`ROWS`] changes.
-pub(super) static WRITE_CHANGES: LazyLock<String> = LazyLock::new(|| repeated(WRITE_CHANGE, 12));
-
-fn repeated(one: &str, columns: usize) -> String {
-    many(one, &format!("({})", vec!["?"; columns].join(", ")))
-}
+/// [`WRITE_CHANGE`] for [`ROWS`] changes of one command: its revision, time, actor, request and door, and for each change
+/// its number, owner, zone, name, type, and how it was before and after.
+pub(super) static WRITE_CHANGES: LazyLock<String> = LazyLock::new(|| {
+    let head = WRITE_CHANGE.find("VALUES").map_or(WRITE_CHANGE, |at| &WRITE_CHANGE[..at]);
+    let rows = vec!["(?, ?, ?, ?, ?, ?, ?)"; ROWS].join(", ");
+    format!(
+        "WITH command (revision, at, actor, request_id, door) AS (VALUES (?, ?, ?, ?, ?)),
+            row (item, owner, zone, name, rtype, before, after) AS (VALUES {rows})
+        {head} SELECT c.revision, r.item, c.at, c.actor, r.owner, c.request_id, c.door, r.zone, r.name, r.rtype,
+            r.before, r.after
+        FROM command AS c CROSS JOIN row AS r"
+    )
+});
 
 /// An INSERT of [`ROWS`] rows of this form.
 fn many(one: &str, row: &str) -> String {
@@ -413,7 +425,7 @@ mod tests {
         let database = directory.path().join("t.db");
         let _lock = super::super::open::lock(&database).expect("the lock");
         let mut connection = super::super::open::connect_writer(&database).await.expect("a store");
-        for text in [&super::WRITE_FRESH, &super::WRITE_CLAIMS, &super::WRITE_CHANGES] {
+        for text in [&super::WRITE_PLAINS, &super::WRITE_CLAIMS, &super::WRITE_CHANGES] {
             (&mut connection).prepare(text.as_str().into_sql_str()).await.expect("a statement of many rows");
         }
         for (name, text) in super::ALL {

@@ -10,12 +10,15 @@ use super::codec;
 use super::error::StoreError;
 use super::{columns, holds, leases, ledger, open, quarantine, sql};
 use crate::ledger::actor::{Actor, Role};
+use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
+use crate::ledger::fresh::{Fresh, FreshClaim};
 use crate::ledger::owner::{Owner, OwnerId, OwnerNumber};
 use crate::ledger::plan::{ClaimChange, History, Plan, TokenChange, ZoneChange};
 use crate::ledger::scope::{Ledger, Scope};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
+use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -310,8 +313,10 @@ impl Writer {
         for list in key_lists(plan, gone) {
             sqlx::query(sql::DELETE_CLAIMS).bind(list).execute(&mut self.connection).await?;
         }
-        let written: Vec<&Claim> = plan.claims.iter().filter_map(|change| change.after.as_ref()).collect();
-        let mut chunks = written.chunks_exact(sql::ROWS);
+        let written = || plan.claims.iter().filter_map(|change| change.after.as_ref());
+        self.write_plain(written().filter_map(|claim| PlainRow::of(plan, claim))).await?;
+        let others: Vec<&Claim> = written().filter(|claim| !PlainRow::is(claim)).collect();
+        let mut chunks = others.chunks_exact(sql::ROWS);
         for chunk in &mut chunks {
             let query = sqlx::query(sql::WRITE_CLAIMS.as_str());
             let query = chunk.iter().fold(query, |query, claim| bind_claim(query, plan, claim));
@@ -320,7 +325,10 @@ impl Writer {
         for claim in chunks.remainder() {
             bind_claim(sqlx::query(sql::WRITE_CLAIM), plan, claim).execute(&mut self.connection).await?;
         }
-        self.write_fresh(plan).await?;
+        if let Some(fresh) = &plan.fresh {
+            let rows = fresh.claims().map(|claim| PlainRow::fresh(plan, fresh, claim));
+            self.write_plain(rows).await?;
+        }
         quarantine::write(&mut self.connection, plan, history.origin.now).await?;
         for list in key_lists(plan, plan.asserted.iter()) {
             let query = sqlx::query(sql::ASSERT_CLAIMS).bind(list).bind(signed(history.origin.now.0));
@@ -330,44 +338,40 @@ impl Writer {
     }
 
     async fn write_history_of_claims(&mut self, plan: &Plan, history: &mut Rows<'_>) -> Result<(), StoreError> {
-        let rows: Vec<Row<'_>> = match &plan.history {
-            History::PerClaim => plan.claims.iter().filter_map(|change| Row::claim(plan, change)).collect(),
-            History::Import { zone, owner, written, deleted } if plan.report.changed => vec![Row {
-                owner: owner.as_str(),
-                zone: zone.to_string(),
-                name: zone.to_string(),
-                rtype: "zonefile".to_owned(),
-                before: None,
-                after: Some(serde_json::json!({ "written": written, "deleted": deleted }).to_string()),
-            }],
-            History::Import { .. } => Vec::new(),
-        };
-        history.write_all(&mut self.connection, rows).await
+        match &plan.history {
+            History::PerClaim => {
+                let rows = plan.claims.iter().filter_map(|change| Row::claim(plan, change));
+                history.write_all(&mut self.connection, plan.claims.len(), rows).await
+            }
+            History::Import { zone, owner, written, deleted } if plan.report.changed => {
+                let row = Row {
+                    owner: owner.as_str(),
+                    zone: zone.to_string(),
+                    name: zone.to_string(),
+                    rtype: "zonefile".to_owned(),
+                    before: None,
+                    after: Some(serde_json::json!({ "written": written, "deleted": deleted }).to_string()),
+                };
+                history.write(&mut self.connection, row).await
+            }
+            History::Import { .. } => Ok(()),
+        }
     }
 
-    /// The claims of an import into a new zone: held, of one owner, written at one time, many to a statement.
-    async fn write_fresh(&mut self, plan: &Plan) -> Result<(), StoreError> {
-        let mut chunks = plan.fresh.chunks_exact(sql::ROWS);
-        for chunk in &mut chunks {
-            let mut query = sqlx::query(sql::WRITE_FRESH.as_str());
-            for claim in chunk {
-                query = query
-                    .bind(i64::from(claim.zone.0))
-                    .bind(key_of(plan, claim))
-                    .bind(i64::from(claim.rtype.0))
-                    .bind(i64::from(claim.owner.0))
-                    .bind(i64::from(claim.ttl))
-                    .bind(codec::pack(&claim.records))
-                    .bind(claim.alias.as_ref().and_then(codec::json))
-                    .bind(signed(claim.asserted.0))
-                    .bind(signed(claim.created.0))
-                    .bind(signed(claim.created_revision))
-                    .bind(signed(claim.revision));
+    /// Plain claims, many to a statement.
+    async fn write_plain<'a>(&mut self, mut rows: impl Iterator<Item = PlainRow<'a>>) -> Result<(), StoreError> {
+        let mut chunk: Vec<PlainRow<'_>> = Vec::new();
+        loop {
+            chunk.extend(rows.by_ref().take(sql::ROWS));
+            if chunk.len() < sql::ROWS {
+                break;
             }
+            let query = sqlx::query(sql::WRITE_PLAINS.as_str());
+            let query = chunk.drain(..).fold(query, |query, row| row.bind(query));
             query.execute(&mut self.connection).await?;
         }
-        for claim in chunks.remainder() {
-            bind_claim(sqlx::query(sql::WRITE_CLAIM), plan, claim).execute(&mut self.connection).await?;
+        for row in chunk {
+            row.bind(sqlx::query(sql::WRITE_PLAIN)).execute(&mut self.connection).await?;
         }
         Ok(())
     }
@@ -430,6 +434,68 @@ fn bind_claim<'a>(query: Query<'a>, plan: &Plan, claim: &'a Claim) -> Query<'a> 
         .bind(signed(claim.revision))
 }
 
+/// A claim that is held and not shared, without set id and labels, as nearly all are: fewer values to hand over.
+struct PlainRow<'a> {
+    zone: ZoneNumber,
+    key: Option<Vec<u8>>,
+    rtype: Rtype,
+    owner: OwnerNumber,
+    ttl: u32,
+    records: &'a [Vec<u8>],
+    alias: Option<AliasOptions>,
+    /// Asserted, created.
+    times: [Moment; 2],
+    /// That made it, that changed it.
+    revisions: [u64; 2],
+}
+
+impl<'a> PlainRow<'a> {
+    fn is(claim: &Claim) -> bool {
+        claim.is_held() && claim.set_id.is_empty() && claim.labels.is_empty() && !claim.share
+    }
+
+    fn of(plan: &Plan, claim: &'a Claim) -> Option<PlainRow<'a>> {
+        PlainRow::is(claim).then(|| PlainRow {
+            zone: claim.zone,
+            key: key_of(plan, claim),
+            rtype: claim.rtype,
+            owner: claim.owner,
+            ttl: claim.ttl,
+            records: &claim.records,
+            alias: claim.alias,
+            times: [claim.asserted, claim.created],
+            revisions: [claim.created_revision, claim.revision],
+        })
+    }
+
+    fn fresh(plan: &Plan, all: &Fresh, one: FreshClaim<'a>) -> PlainRow<'a> {
+        PlainRow {
+            zone: all.zone,
+            key: plan.ledger.zones.get(&all.zone).and_then(|zone| one.name.sort_key(&zone.name)),
+            rtype: one.rrset.rtype,
+            owner: all.owner,
+            ttl: one.rrset.ttl,
+            records: &one.rrset.records,
+            alias: one.alias(),
+            times: [all.now; 2],
+            revisions: [all.revision; 2],
+        }
+    }
+
+    fn bind(self, query: Query<'_>) -> Query<'_> {
+        let query = query
+            .bind(i64::from(self.zone.0))
+            .bind(self.key)
+            .bind(i64::from(self.rtype.0))
+            .bind(i64::from(self.owner.0))
+            .bind(i64::from(self.ttl))
+            .bind(codec::pack(self.records))
+            .bind(self.alias.as_ref().and_then(codec::json));
+        let query = self.times.into_iter().fold(query, |query, time| query.bind(signed(time.0)));
+        self.revisions.into_iter().fold(query, |query, revision| query.bind(signed(revision)))
+    }
+}
+
 /// Keys of claims as lists for one statement each.
 fn key_lists<'a>(plan: &Plan, claims: impl Iterator<Item = &'a Claim>) -> Vec<String> {
     let keys: Vec<serde_json::Value> = claims
@@ -484,31 +550,10 @@ struct Rows<'a> {
     item: i64,
 }
 
-impl<'o> Rows<'o> {
+impl Rows<'_> {
     async fn write(&mut self, connection: &mut SqliteConnection, row: Row<'_>) -> Result<(), StoreError> {
-        self.bind(sqlx::query(sql::WRITE_CHANGE), row).execute(connection).await?;
-        Ok(())
-    }
-
-    async fn write_all(&mut self, connection: &mut SqliteConnection, rows: Vec<Row<'_>>) -> Result<(), StoreError> {
-        let mut rows = rows.into_iter();
-        while rows.len() >= sql::ROWS {
-            let query = sqlx::query(sql::WRITE_CHANGES.as_str());
-            let query = rows.by_ref().take(sql::ROWS).fold(query, |query, row| self.bind(query, row));
-            query.execute(&mut *connection).await?;
-        }
-        for row in rows {
-            self.write(connection, row).await?;
-        }
-        Ok(())
-    }
-
-    fn bind<'a>(&mut self, query: Query<'a>, row: Row<'a>) -> Query<'a>
-    where
-        'o: 'a,
-    {
         self.item += 1;
-        query
+        sqlx::query(sql::WRITE_CHANGE)
             .bind(signed(self.revision))
             .bind(self.item)
             .bind(signed(self.origin.now.0))
@@ -521,5 +566,46 @@ impl<'o> Rows<'o> {
             .bind(row.rtype)
             .bind(row.before)
             .bind(row.after)
+            .execute(connection)
+            .await?;
+        Ok(())
+    }
+
+    /// As [`Rows::write`], many to a statement; `count` is how many there are, or some more.
+    async fn write_all<'a>(
+        &mut self,
+        connection: &mut SqliteConnection,
+        count: usize,
+        mut rows: impl Iterator<Item = Row<'a>>,
+    ) -> Result<(), StoreError> {
+        let mut chunk: Vec<Row<'a>> = Vec::with_capacity(count.min(sql::ROWS));
+        loop {
+            chunk.extend(rows.by_ref().take(sql::ROWS));
+            if chunk.len() < sql::ROWS {
+                break;
+            }
+            let mut query = sqlx::query(sql::WRITE_CHANGES.as_str())
+                .bind(signed(self.revision))
+                .bind(signed(self.origin.now.0))
+                .bind(&self.origin.actor.token)
+                .bind(self.origin.request_id)
+                .bind(self.origin.actor.door.text());
+            for row in chunk.drain(..) {
+                self.item += 1;
+                query = query
+                    .bind(self.item)
+                    .bind(row.owner)
+                    .bind(row.zone)
+                    .bind(row.name)
+                    .bind(row.rtype)
+                    .bind(row.before)
+                    .bind(row.after);
+            }
+            query.execute(&mut *connection).await?;
+        }
+        for row in chunk {
+            self.write(connection, row).await?;
+        }
+        Ok(())
     }
 }

@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 /// Longest name on the wire, in octets (RFC 1035 section 2.3.4).
 pub const MAX_NAME: usize = 255;
@@ -49,14 +50,15 @@ impl std::error::Error for NameError {}
 
 /// An absolute domain name in lower-case, uncompressed wire form: 1 to 255 octets, the final root label included.
 ///
-/// Order is the canonical order of RFC 4034 section 6.1: parents before children.
+/// Order is the canonical order of RFC 4034 section 6.1: parents before children. A clone shares the octets: a large
+/// command has the same name in its wishes, its ledger, its plan and its report.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Name(Box<[u8]>);
+pub struct Name(Arc<[u8]>);
 
 impl Name {
     /// The root.
     pub fn root() -> Name {
-        Name(Box::new([0]))
+        Name(Arc::new([0]))
     }
 
     /// Reads presentation text (RFC 1035 section 5.1): absolute with or without its final dot, `\X` and `\DDD`
@@ -92,7 +94,7 @@ impl Name {
             return Err(NameError::LongName);
         }
         wire.make_ascii_lowercase();
-        Ok(Name(wire.into_boxed_slice()))
+        Ok(Name(wire.into()))
     }
 
     /// The name that `octets` hold from first to last, uncompressed; letter case is folded.
@@ -101,7 +103,7 @@ impl Name {
             return Err(NameError::BadWire);
         }
         // Length octets are below 64, so folding the case of the whole buffer leaves them alone.
-        Ok(Name(octets.to_ascii_lowercase().into_boxed_slice()))
+        Ok(Name(octets.to_ascii_lowercase().into()))
     }
 
     /// Lower-case wire form.

@@ -1,5 +1,7 @@
 //! Zones: made, taken over, imported into, deleted; an SOA and NS at all times (ownership.md sections 1 and 3.5).
 
+use std::sync::Arc;
+
 use tenured::ledger::actor::Role;
 use tenured::ledger::code::Code;
 use tenured::ledger::command::{Command, CreateZone, ImportZone, OnConflict, UpdateZone};
@@ -21,7 +23,7 @@ fn file(origin: &str, records: &[(&str, &str, &str)]) -> ImportZone {
         .collect();
     ImportZone {
         origin: name(origin),
-        rrsets,
+        rrsets: Arc::new(rrsets),
         owner: None,
         prune: true,
         atomic: false,
@@ -142,7 +144,8 @@ async fn an_import_leaves_other_owners_claims_and_prunes_its_own() {
     assert_eq!(server.values("www.example.com.", "A"), ["192.0.2.1"]);
     assert_eq!(server.values("example.com.", "NS"), ["ns1.example.net.", "ns2.example.net."]);
     let mut smaller = company(1);
-    smaller.rrsets.retain(|(owner, _)| !owner.to_string().contains("sub") && !owner.to_string().starts_with("www"));
+    Arc::make_mut(&mut smaller.rrsets)
+        .retain(|(owner, _)| !owner.to_string().contains("sub") && !owner.to_string().starts_with("www"));
     let report = server.run(Command::ImportZone(smaller)).await.expect("an import");
     assert_eq!(report.summary.count(ItemOutcome::Deleted), 3);
     assert_eq!(server.values("api.example.com.", "A"), ["192.0.2.2"]);
@@ -223,15 +226,19 @@ async fn a_large_file_is_whole_in_store_and_snapshot_and_keeps_the_rules() {
     let mut import = company(17);
     let a = |number: u32| RRset { rtype: Rtype::A, ttl: 60, records: vec![number.to_be_bytes().to_vec()] };
     for number in (0..5_000_u32).rev() {
-        import.rrsets.push((name(&format!("h{number}.example.com.")), a(number)));
+        Arc::make_mut(&mut import.rrsets).push((name(&format!("h{number}.example.com.")), a(number)));
     }
     let cname = RRset { rtype: Rtype::CNAME, ttl: 60, records: vec![name("x.example.").as_wire().to_vec()] };
-    import.rrsets.push((name("h7.example.com."), cname.clone()));
-    import.rrsets.push((name("h8.example.com."), a(8)));
+    Arc::make_mut(&mut import.rrsets).push((name("h7.example.com."), cname.clone()));
+    Arc::make_mut(&mut import.rrsets).push((name("h8.example.com."), a(8)));
     let dname = RRset { rtype: Rtype::DNAME, ..cname };
-    import.rrsets.push((name("h9.example.com."), dname));
-    import.rrsets.push((name("x.h9.example.com."), a(9)));
-    import.rrsets.push((name("x.example.net."), a(9)));
+    Arc::make_mut(&mut import.rrsets).push((name("h9.example.com."), dname));
+    Arc::make_mut(&mut import.rrsets).push((name("x.h9.example.com."), a(9)));
+    Arc::make_mut(&mut import.rrsets).push((name("x.example.net."), a(9)));
+    // Records in another order than that of a claim, and one of them twice.
+    let [two, one] = [2, 1].map(|number: u32| number.to_be_bytes().to_vec());
+    let several = RRset { records: vec![two.clone(), one, two], ..a(0) };
+    Arc::make_mut(&mut import.rrsets).push((name("several.example.com."), several));
     let report = server.run(Command::ImportZone(import)).await.expect("an import");
     let mut refused = items(&report);
     refused.sort();
@@ -246,10 +253,12 @@ async fn a_large_file_is_whole_in_store_and_snapshot_and_keeps_the_rules() {
     );
     assert_eq!(report.warnings.len(), 1);
     let served = server.handle.published().get().record_count();
-    assert_eq!(server.claims_of("zone:example.com.").await.len(), 7 + 5_000 + 1);
+    assert_eq!(server.claims_of("zone:example.com.").await.len(), 7 + 5_000 + 2);
+    assert_eq!(server.values("several.example.com.", "A"), ["0.0.0.1", "0.0.0.2"]);
     let server = server.restart().await;
     assert!(server.alarms.is_empty(), "{:?}", server.alarms);
     assert_eq!(server.handle.published().get().record_count(), served);
     assert_eq!(server.values("h4999.example.com.", "A"), ["0.0.19.135"]);
+    assert_eq!(server.values("several.example.com.", "A"), ["0.0.0.1", "0.0.0.2"]);
     assert_eq!(server.serial("example.com."), 17);
 }

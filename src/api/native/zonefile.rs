@@ -61,7 +61,7 @@ async fn import(call: Call) -> Result<Response, Refused> {
     let owner = OwnerId::of_zone(&origin);
     let command = ImportZone {
         origin: zone.origin,
-        rrsets: zone.rrsets,
+        rrsets: Arc::new(zone.rrsets),
         owner: call.parameters.text("owner").map(|text| owner_id("owner", text)).transpose()?,
         prune: call.parameters.flag("prune", true)?,
         atomic: call.parameters.flag("atomic", false)?,
