@@ -9,7 +9,7 @@ use sqlx::{Row, SqliteConnection};
 use super::codec::hexadecimal;
 use super::columns::{self, Apexes};
 use super::error::StoreError;
-use super::sql;
+use super::{page, sql};
 use crate::ledger::claim::{Claim, ClaimState};
 use crate::ledger::limits::MAX_BELOW;
 use crate::ledger::owner::{OwnerId, OwnerNumber, Tombstone};
@@ -17,6 +17,9 @@ use crate::ledger::scope::{Below, Ledger, NameKey, Scope, is_redirection};
 use crate::ledger::zone::ZoneNumber;
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
+
+/// Names of one statement whose claims come in one column.
+const NAMES: i64 = 500;
 
 /// Reads what `scope` names into `ledger`, which has the counters already.
 pub(super) async fn read(
@@ -157,7 +160,7 @@ impl Reading<'_> {
         let applying = number_of(&self.ledger, &scope.claims_of);
         claimants.extend(applying);
         claimants.extend(self.hold(scope.hold, applying).await?);
-        self.claims_with(sql::CLAIMS_WITH, claimants).await?;
+        self.claims_of(claimants).await?;
         if let Some(moved) = number_of(&self.ledger, &scope.moved) {
             let below = self.subtree(moved).await?;
             self.claims_with(sql::ALIASES_WITH, below.into_iter().collect()).await?;
@@ -185,6 +188,51 @@ impl Reading<'_> {
         let numbers: Vec<u32> = rows.iter().filter_map(|row| columns::number(row, 0, "").ok()).collect();
         self.owners_by_id(numbers.iter().copied().collect()).await?;
         Ok(numbers)
+    }
+
+    /// All claims at the names where one of these owners has one, some hundred names at a time.
+    async fn claims_of(&mut self, owners: BTreeSet<u32>) -> Result<(), StoreError> {
+        let zones: Vec<u32> = match owners.is_empty() {
+            true => return Ok(()),
+            false => {
+                let rows = self.rows(sql::ZONES_OF_CLAIMS, number_list(owners.iter().copied())).await?;
+                rows.iter().filter_map(|row| columns::number(row, 0, "").ok()).collect()
+            }
+        };
+        self.zones_by_id(&zones).await?;
+        for owner in owners {
+            let mut from = (i64::MIN, Vec::new());
+            loop {
+                let query = sqlx::query(sql::CLAIMS_WITH_PACKED).bind(i64::from(owner)).bind(from.0).bind(from.1);
+                let row = query.bind(NAMES).fetch_one(&mut *self.connection).await?;
+                let Ok(page) = packed(&row, &self.apexes) else {
+                    // Row by row: what was read before is there already.
+                    self.claims_with(sql::CLAIMS_WITH, BTreeSet::from([owner])).await?;
+                    break;
+                };
+                self.take_names(page.claims);
+                match page.last {
+                    Some(last) => from = last,
+                    None => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts in all claims of names that were not read before; those of one name come together.
+    fn take_names(&mut self, claims: Vec<Claim>) {
+        let mut fresh: Option<NameKey> = None;
+        for claim in claims {
+            let key = NameKey { zone: claim.zone, name: claim.name.clone() };
+            if fresh.as_ref() == Some(&key) {
+                self.ledger.claims.entry(key).or_default().push(claim);
+            } else if let Entry::Vacant(unread) = self.ledger.claims.entry(key.clone()) {
+                // Most names have one claim, and a Vec that grows by itself begins with room for four.
+                unread.insert(Vec::with_capacity(1)).push(claim);
+                fresh = Some(key);
+            }
+        }
     }
 
     /// All claims at the names where one of these owners has one.
@@ -230,16 +278,34 @@ impl Reading<'_> {
             }
         }
         for (zone, names) in by_zone {
-            for claim in self.claims_at(sql::CLAIMS_AT, zone, &names).await? {
-                let key = NameKey { zone, name: claim.name.clone() };
-                let claims = self.ledger.claims.entry(key).or_default();
-                if claims.is_empty() {
-                    claims.reserve_exact(1);
+            for names in names.chunks(NAMES as usize) {
+                for claim in self.all_claims_at(zone, names).await? {
+                    let key = NameKey { zone, name: claim.name.clone() };
+                    let claims = self.ledger.claims.entry(key).or_default();
+                    if claims.is_empty() {
+                        claims.reserve_exact(1);
+                    }
+                    claims.push(claim);
                 }
-                claims.push(claim);
             }
         }
         Ok(())
+    }
+
+    async fn all_claims_at(&mut self, zone: ZoneNumber, names: &[Name]) -> Result<Vec<Claim>, StoreError> {
+        let Some(list) = self.keys_of(zone, names) else { return Ok(Vec::new()) };
+        let query = sqlx::query(sql::CLAIMS_AT_PACKED).bind(i64::from(zone.0)).bind(list);
+        let row = query.fetch_one(&mut *self.connection).await?;
+        match packed(&row, &self.apexes) {
+            Ok(page) => Ok(page.claims),
+            Err(page::Unreadable) => self.claims_at(sql::CLAIMS_AT, zone, names).await,
+        }
+    }
+
+    /// The keys of names of a zone as a list for a statement.
+    fn keys_of(&self, zone: ZoneNumber, names: &[Name]) -> Option<String> {
+        let apex = self.apexes.get(&zone)?;
+        Some(text_list(names.iter().filter_map(|name| name.sort_key(apex)).map(|key| hexadecimal(&key))))
     }
 
     async fn claims_at(
@@ -248,9 +314,7 @@ impl Reading<'_> {
         zone: ZoneNumber,
         names: &[Name],
     ) -> Result<Vec<Claim>, StoreError> {
-        let Some(apex) = self.apexes.get(&zone) else { return Ok(Vec::new()) };
-        let keys = names.iter().filter_map(|name| name.sort_key(apex)).map(|key| hexadecimal(&key));
-        let list = text_list(keys);
+        let Some(list) = self.keys_of(zone, names) else { return Ok(Vec::new()) };
         let rows = sqlx::query(text).bind(i64::from(zone.0)).bind(list).fetch_all(&mut *self.connection).await?;
         Ok(rows.iter().filter_map(|row| columns::claim(row, &self.apexes).ok()).collect())
     }
@@ -329,6 +393,13 @@ impl Reading<'_> {
     }
 }
 
+/// The claims of a row that has many of them in one column.
+fn packed(row: &SqliteRow, apexes: &Apexes) -> Result<page::Whole, page::Unreadable> {
+    let count = columns::number(row, 0, "the count").map_err(|_| page::Unreadable)?;
+    let octets: Option<&[u8]> = row.try_get(1).map_err(|_| page::Unreadable)?;
+    page::whole(octets.unwrap_or_default(), count, apexes)
+}
+
 fn tombstone(row: &SqliteRow) -> Option<Tombstone> {
     let uid = columns::text(row, 1).ok()?;
     let epoch: Option<i64> = row.try_get(2).ok()?;
@@ -359,4 +430,59 @@ pub(super) fn text_list(texts: impl Iterator<Item = String>) -> String {
 
 pub(super) fn number_list(numbers: impl IntoIterator<Item = u32>) -> String {
     serde_json::Value::from_iter(numbers).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Writer;
+
+    #[tokio::test]
+    async fn claims_read_many_at_a_time_are_those_read_row_by_row() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut writer = Writer::open(&folder.path().join("t.db")).await.expect("a store");
+        let fill = "
+            INSERT INTO owner (id, name, state, created_at, asserted_at, revision)
+                VALUES (2, 'a', 'active', 0, 0, 0), (3, 'b', 'active', 0, 0, 0);
+            INSERT INTO zone (id, name, owner_id, serial, default_ttl, nameservers, contact, created_at, revision)
+                VALUES (1, 'example.com.', 1, 1, 60, '[]', '', 0, 0);
+            WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1200)
+            INSERT INTO claim SELECT 1, CAST(printf('h%05d', x) || char(0) AS BLOB), 1, 2 + x % 2, '', 60, x'0400C0000201',
+                NULL, 0, NULL, 'held', x, x, 1, 1 FROM n;
+            INSERT INTO claim VALUES
+                (1, x'6100', 1, 2, '', 60, x'0400C0000201', NULL, 0, NULL, 'held', 1, 2, 3, 4),
+                (1, x'6100', 1, 3, 'a b', 60, x'0400200000000400C0000202', NULL, 1, '{\"k\":\"v w\"}', 'held', 1, 2, 3, 4),
+                (1, x'6101016200', 16, 3, ' ', 60, x'02000120', NULL, 0, NULL, 'queued', 1, 2, 3, 4),
+                (1, x'6200', 65401, 2, '', 60, x'0300017800', '{\"a\":true,\"aaaa\":false,\"static\":\"reject\"}',
+                    0, NULL, 'quarantined', 1, 2, 3, 4),
+                (1, x'6300', 65401, 2, '', 60, x'0300017800', NULL, 0, NULL, 'held', 1, 2, 3, 4),
+                -- What cannot be used: data of no record, a state nobody knows.
+                (1, x'6400', 1, 2, '', 60, x'0300C00002', NULL, 0, NULL, 'held', 1, 2, 3, 4),
+                (1, x'6500', 1, 2, '', 60, x'0400C0000201', NULL, 0, NULL, 'lost', 1, 2, 3, 4);";
+        sqlx::raw_sql(fill).execute(writer.connection()).await.expect("rows");
+        let by_row = |reading: &Reading<'_>| {
+            let mut all: Vec<Claim> = reading.ledger.claims.values().flatten().cloned().collect();
+            all.sort_by_key(|one| (one.name.clone(), one.rtype, one.owner, one.set_id.clone()));
+            all
+        };
+        fn new(connection: &mut SqliteConnection) -> Reading<'_> {
+            Reading { connection, ledger: Ledger::default(), apexes: Apexes::new() }
+        }
+        for odd in ["", "UPDATE claim SET state = 'a b' WHERE name_key = x'6500'"] {
+            sqlx::raw_sql(odd).execute(writer.connection()).await.expect("a change");
+            let mut plain = new(writer.connection());
+            plain.claims_with(sql::CLAIMS_WITH, BTreeSet::from([2])).await.expect("claims");
+            let wanted = by_row(&plain);
+            assert_eq!(wanted.len(), 600 + 4, "{odd}");
+            let mut many = new(writer.connection());
+            many.claims_of(BTreeSet::from([2])).await.expect("claims");
+            assert_eq!(by_row(&many), wanted, "{odd}");
+            let zone = ZoneNumber(1);
+            let names = ["a", "b\\000.a", "b", "c", "d", "e", "h00007"];
+            let names = names.map(|name| Name::parse(&format!("{name}.example.com.")).expect("a name"));
+            let wanted = many.claims_at(sql::CLAIMS_AT, zone, &names).await.expect("claims");
+            assert!(wanted.len() >= 5, "{wanted:?}");
+            assert_eq!(many.all_claims_at(zone, &names).await.expect("claims"), wanted, "{odd}");
+        }
+    }
 }

@@ -69,6 +69,61 @@ impl<'a> Octets<'a> {
         (self.take(1)? == b" ").then_some(())
     }
 
+    /// A field behind a space, if it is not NULL.
+    fn optional(&mut self, length: i64) -> Option<Option<&'a str>> {
+        let Ok(length) = usize::try_from(length) else { return Some(None) };
+        self.space()?;
+        Some(Some(std::str::from_utf8(self.take(length)?).ok()?))
+    }
+
+    /// Zone and key, and the claim if all of it can be used.
+    fn claim(&mut self, apexes: &Apexes) -> Option<(i64, &'a [u8], Option<Claim>)> {
+        let zone: i64 = self.number()?;
+        let (rtype, owner, ttl): (i64, i64, i64) = (self.number()?, self.number()?, self.number()?);
+        let state = ClaimState::from_text(std::str::from_utf8(self.word()?).ok()?);
+        let share: i64 = self.number()?;
+        let (asserted, created): (i64, i64) = (self.number()?, self.number()?);
+        let (created_revision, revision): (i64, i64) = (self.number()?, self.number()?);
+        let (key, set_id, data): (u32, u32, u32) = (self.number()?, self.number()?, self.number()?);
+        let (alias, labels): (i64, i64) = (self.number()?, self.number()?);
+        let key = self.take(key as usize)?;
+        self.space()?;
+        let set_id = std::str::from_utf8(self.take(set_id as usize)?).ok()?;
+        self.space()?;
+        let data = self.take(data as usize)?;
+        let (alias, labels) = (self.optional(alias)?, self.optional(labels)?);
+        let claim = || {
+            let number = ZoneNumber(u32::try_from(zone).ok()?);
+            let rtype = Rtype(u16::try_from(rtype).ok()?);
+            let alias = match alias {
+                _ if rtype != Rtype::ALIAS => None,
+                None => Some(Default::default()),
+                Some(text) => Some(codec::alias_options_from(text)?),
+            };
+            let records = codec::unpack(rtype, data)?;
+            let fits = records.len() == 1 || !rtype.is_singleton();
+            fits.then_some(Claim {
+                zone: number,
+                name: Name::from_sort_key(apexes.get(&number)?, key).ok()?,
+                rtype,
+                owner: OwnerNumber(u32::try_from(owner).ok()?),
+                owner_id: OwnerId::system(),
+                set_id: set_id.to_owned(),
+                ttl: u32::try_from(ttl).ok()?,
+                records,
+                alias,
+                share: share != 0,
+                labels: codec::labels_from(labels),
+                state: state?,
+                asserted: Moment(u64::try_from(asserted).ok()?),
+                created: Moment(u64::try_from(created).ok()?),
+                created_revision: u64::try_from(created_revision).ok()?,
+                revision: u64::try_from(revision).ok()?,
+            })
+        };
+        Some((zone, key, claim()))
+    }
+
     fn row(&mut self) -> Option<Row<'a>> {
         let zone = ZoneNumber(self.number()?);
         let rtype = Rtype(self.number()?);
@@ -89,6 +144,31 @@ impl<'a> Octets<'a> {
         };
         Some(Row { zone, rtype, owner, ttl, state, key, data, alias })
     }
+}
+
+/// All claims of a page of `count` as `CLAIMS_AT_PACKED` and `CLAIMS_WITH_PACKED` write it: fifteen words, each with a
+/// space behind it, the last five of them the octets of the fields that follow as in [`Row`]. A claim of which some
+/// part cannot be used is left out; owners' ids are filled in later. Also gives the place of the last one in order.
+pub(super) fn whole(octets: &[u8], count: usize, apexes: &Apexes) -> Result<Whole, Unreadable> {
+    let mut whole = Whole { claims: Vec::with_capacity(count.min(octets.len())), last: None };
+    let mut rest = Octets(octets);
+    let mut found = 0;
+    while !rest.0.is_empty() {
+        let (zone, key, claim) = rest.claim(apexes).ok_or(Unreadable)?;
+        whole.claims.extend(claim);
+        if whole.last.as_ref().is_none_or(|(last, end)| (*last, end.as_slice()) < (zone, key)) {
+            whole.last = Some((zone, key.to_vec()));
+        }
+        found += 1;
+    }
+    if found == count { Ok(whole) } else { Err(Unreadable) }
+}
+
+/// See [`whole`].
+pub(super) struct Whole {
+    pub(super) claims: Vec<Claim>,
+    /// Zone and key.
+    pub(super) last: Option<(i64, Vec<u8>)>,
 }
 
 /// Calls `each` with the held claims of every name of a page of `count` claims, if all of it can be used.

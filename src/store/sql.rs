@@ -102,6 +102,23 @@ statements! {
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
             c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
         FROM json_each(?2) AS j CROSS JOIN claim AS c ON c.zone_id = ?1 AND c.name_key = unhex(j.value)";
+    CLAIMS_AT_PACKED = "
+        SELECT count(*), CAST(group_concat(p.row, '') AS BLOB) FROM (
+            SELECT concat_ws(' ', c.zone_id, c.rtype, c.owner_id, c.ttl, c.state, c.share, c.asserted_at, c.created_at,
+                c.created_revision, c.revision, octet_length(c.name_key), octet_length(c.set_id),
+                octet_length(c.data), ifnull(octet_length(c.alias), -1), ifnull(octet_length(c.labels), -1),
+                c.name_key, c.set_id, c.data, c.alias, c.labels) AS row
+            FROM json_each(?2) AS j CROSS JOIN claim AS c ON c.zone_id = ?1 AND c.name_key = unhex(j.value)) AS p";
+    CLAIMS_WITH_PACKED = "
+        SELECT count(*), CAST(group_concat(p.row, '') AS BLOB) FROM (
+            SELECT concat_ws(' ', c.zone_id, c.rtype, c.owner_id, c.ttl, c.state, c.share, c.asserted_at, c.created_at,
+                c.created_revision, c.revision, octet_length(c.name_key), octet_length(c.set_id),
+                octet_length(c.data), ifnull(octet_length(c.alias), -1), ifnull(octet_length(c.labels), -1),
+                c.name_key, c.set_id, c.data, c.alias, c.labels) AS row
+            FROM (SELECT DISTINCT m.zone_id, m.name_key FROM claim AS m
+                  WHERE m.owner_id = ?1 AND (m.zone_id, m.name_key) > (?2, ?3)
+                  ORDER BY m.zone_id, m.name_key LIMIT ?4) AS n
+                CROSS JOIN claim AS c ON c.zone_id = n.zone_id AND c.name_key = n.name_key) AS p";
     CLAIMS_WITH = "
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
             c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
