@@ -213,7 +213,7 @@ impl Draft {
         });
         let is_waiting = self.claims(key).iter().any(|claim| claim.state == ClaimState::Queued);
         let at_apex = key.name == zone.name;
-        if !at_apex && !(let_go && is_waiting) {
+        if !(at_apex || let_go && is_waiting) {
             return;
         }
         let (zone, before) = (zone.clone(), before.clone());

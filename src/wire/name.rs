@@ -169,14 +169,22 @@ impl Name {
             return None;
         }
         let own = &self.0[..self.0.len() - apex.0.len()];
-        let mut labels: Vec<&[u8]> = Labels(own).collect();
-        labels.reverse();
+        let mut labels = [&[][..]; MAX_LABELS];
+        let mut count = 0;
+        for label in Labels(own) {
+            labels[count] = label;
+            count += 1;
+        }
         let mut key = Vec::with_capacity(own.len() + 2);
-        for label in labels {
-            for &octet in label {
-                match octet {
-                    0 | 1 => key.extend_from_slice(&[1, octet + 1]),
-                    other => key.push(other),
+        for label in labels[..count].iter().rev() {
+            if label.iter().all(|octet| *octet > 1) {
+                key.extend_from_slice(label);
+            } else {
+                for &octet in *label {
+                    match octet {
+                        0 | 1 => key.extend_from_slice(&[1, octet + 1]),
+                        other => key.push(other),
+                    }
                 }
             }
             key.push(0);
