@@ -116,6 +116,15 @@ pub struct Request<'a> {
     pub patience: Patience,
 }
 
+/// What rate limiting made of a reply that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    /// Nothing.
+    Not,
+    /// It was emptied, with TC, so that a real client comes again over TCP.
+    Truncated,
+}
+
 /// What a message leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -129,9 +138,14 @@ pub enum Outcome {
         rcode: Rcode,
         /// Type of the question that it answers; none where the message had none that could be read.
         rtype: Option<Rtype>,
+        /// What rate limiting made of it.
+        limited: Limited,
     },
-    /// No reply: there were too many like it (answers.md W3).
-    Limited,
+    /// No reply: there were too many like it.
+    Limited {
+        /// Type of the question.
+        rtype: Option<Rtype>,
+    },
     /// The answer depends on a target that is being resolved: ask again when it is known.
     Pending(TargetKey),
 }
@@ -203,7 +217,7 @@ pub fn respond(
         query.recursion_desired = false;
         let mut writer = Writer::new(out, &mut scratch.written, &query, PLAIN_UDP);
         writer.set_rcode(Rcode::NOTIMP);
-        return Outcome::Reply { length: writer.finish(), rcode: Rcode::NOTIMP, rtype: None };
+        return Outcome::Reply { length: writer.finish(), rcode: Rcode::NOTIMP, rtype: None, limited: Limited::Not };
     }
     let Scratch { names, written } = scratch;
     if let Some(question) = &query.question {
@@ -219,16 +233,19 @@ pub fn respond(
     if verdict.rcode != Rcode::NOERROR {
         writer.set_rcode(verdict.rcode);
     }
+    let rtype = query.question.as_ref().map(|question| question.rtype);
+    let mut limited = Limited::Not;
     if let Some(limiter) = &rules.limiter
         && request.transport == Transport::Udp
         && !reply_options.has_good_cookie()
     {
         match limiter.judge(verdict.account, verdict.rcode, request.client, request.now) {
             Judgement::Send => {}
-            Judgement::Drop => return Outcome::Limited,
+            Judgement::Drop => return Outcome::Limited { rtype },
             Judgement::Truncate => {
                 writer.clear_records();
                 writer.set_truncated();
+                limited = Limited::Truncated;
             }
         }
     }
@@ -239,8 +256,7 @@ pub fn respond(
     {
         write_bad_key(&mut writer, tsig);
     }
-    let rtype = query.question.as_ref().map(|question| question.rtype);
-    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode, rtype }
+    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode, rtype, limited }
 }
 
 /// Most octets of the reply. A client that has not shown where it is gets no large ones (answers.md A4).
