@@ -253,7 +253,8 @@ pub fn summary(summary: &Summary) -> SummaryDocument {
     }
 }
 
-fn promoted(promoted: &Promoted) -> PromotedDocument {
+/// A claim that moved up.
+pub fn promoted(promoted: &Promoted) -> PromotedDocument {
     PromotedDocument {
         zone: promoted.zone.to_string(),
         name: promoted.name.to_string(),

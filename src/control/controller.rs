@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::assemble;
-use super::handle::Request;
+use super::handle::{Request, Terms};
 use super::loops::{self, Closing};
 use super::measures::{Measures, observe};
+use super::once;
 use super::refused::Memory;
 use crate::clock::Clock;
 use crate::ledger::code::Code;
@@ -48,6 +49,7 @@ pub(super) type Answer = Result<Report, Refusal>;
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) request: Request,
+    pub(super) terms: Terms,
     pub(super) reply: oneshot::Sender<Answer>,
 }
 
@@ -155,8 +157,8 @@ impl Controller {
         let mut answers: Vec<(oneshot::Sender<Answer>, Answer)> = Vec::new();
         let mut wrote = false;
         let mut next = Some(first);
-        while let Some(Job { request, reply }) = next.take() {
-            match self.command(&mut working, &request).await {
+        while let Some(Job { request, terms, reply }) = next.take() {
+            match self.command(&mut working, &request, &terms).await {
                 Ok(done) => {
                     wrote |= done.wrote;
                     self.refused.note(&request, &done.answer, self.clock.now());
@@ -254,10 +256,16 @@ impl Controller {
     }
 
     /// Does a command; its records that would close an ALIAS loop are refused one by one.
-    async fn command(&mut self, working: &mut Snapshot, request: &Request) -> Result<Done, StoreError> {
+    async fn command(&mut self, working: &mut Snapshot, request: &Request, terms: &Terms) -> Result<Done, StoreError> {
+        if let Some(once) = terms.once.as_ref().filter(|_| !request.dry_run) {
+            let found = self.writer.once(&request.actor.token, &once.key, self.clock.now()).await?;
+            if found.is_some() {
+                return Ok(Done { answer: Err(once::mismatch()), wrote: false });
+            }
+        }
         let mut command = Cow::Borrowed(&request.command);
         for _ in 0..MAX_LOOPS {
-            match self.attempt(working, request, &command).await? {
+            match self.attempt(working, (request, terms), &command).await? {
                 Attempt::Done(done) => return Ok(done),
                 Attempt::Closes(closing) => {
                     if !loops::refuse(command.to_mut(), &closing) {
@@ -273,7 +281,7 @@ impl Controller {
     async fn attempt(
         &mut self,
         working: &mut Snapshot,
-        request: &Request,
+        (request, terms): (&Request, &Terms),
         command: &Command,
     ) -> Result<Attempt, StoreError> {
         let now = self.clock.now();
@@ -286,7 +294,8 @@ impl Controller {
             Ok(plan) => plan,
             Err(refusal) => return Ok(Attempt::refused(refusal)),
         };
-        if !request.dry_run && plan.is_empty() {
+        let once = terms.once.as_ref().filter(|_| !request.dry_run);
+        if !request.dry_run && plan.is_empty() && once.is_none() {
             return Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: false }));
         }
         let mut next = working.clone();
@@ -302,7 +311,14 @@ impl Controller {
             return Ok(Attempt::Done(Done { answer, wrote: false }));
         }
         let origin = Origin { actor: &request.actor, request_id: &request.request_id, now };
+        let kept = match once.map(|once| Ok((once, once.response(&plan.report)?))).transpose() {
+            Ok(kept) => kept,
+            Err(refusal) => return Ok(Attempt::refused(refusal)),
+        };
         self.writer.write(&plan, &served, origin).await?;
+        if let Some((once, kept)) = kept {
+            self.writer.keep_once(&request.actor.token, &once.key, &kept, now).await?;
+        }
         *working = next;
         Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: true }))
     }

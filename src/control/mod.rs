@@ -7,6 +7,7 @@ pub mod handle;
 pub mod load;
 mod loops;
 mod measures;
+pub mod once;
 pub mod refused;
 pub mod schedule;
 
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, mpsc, watch};
 
-pub use handle::{Handle, Request};
+pub use handle::{Handle, Request, Terms};
 pub use measures::Measures;
 
 use crate::clock::Clock;

@@ -171,6 +171,17 @@ pub struct Promoted {
     pub owner: OwnerId,
 }
 
+/// An owner that a sweep found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The owner.
+    pub owner: OwnerId,
+    /// The owners above it, nearest first.
+    pub parents: Vec<OwnerId>,
+    /// How many claims it has that are not in quarantine.
+    pub records: u64,
+}
+
 /// What came of a command that was not refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -196,6 +207,10 @@ pub struct Report {
     pub renewed: Vec<(OwnerId, Moment)>,
     /// Owners asked for that are not there.
     pub unknown: Vec<OwnerId>,
+    /// Number of the sweep that was made.
+    pub sweep: Option<u64>,
+    /// What it found, each owner after those above it.
+    pub candidates: Vec<Candidate>,
 }
 
 /// Why nothing of a command is in effect.

@@ -8,6 +8,7 @@ use super::command::{Apply, BadWish, Change, Command, Fate, ImportZone, OwnerKey
 use super::hold::Hold;
 use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
 use super::report::Holder;
+use super::sweep::Swept;
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -53,6 +54,8 @@ pub struct Scope {
     pub token: Option<String>,
     /// This hold, its owner, and that one's claims with all at the same names.
     pub hold: Option<u64>,
+    /// This sweep, with all at the names of what it took.
+    pub sweep: Option<u64>,
     /// Whether the actor is bound to no owner.
     is_unbound: bool,
 }
@@ -112,6 +115,11 @@ impl Scope {
                 scope.subtree_of = Some(purge.owner.clone());
                 scope.zones.extend(purge.claims.iter().map(|due| due.zone.clone()));
             }
+            Command::Sweep(sweep) => {
+                scope.owners.insert(sweep.scope.clone());
+                scope.subtree_of = Some(sweep.scope.clone());
+            }
+            Command::UndoSweep(id) => scope.sweep = Some(*id),
             Command::CreateToken(token) => {
                 scope.token = Some(token.id.clone());
                 if let Role::Owner(owner) = &token.role {
@@ -269,6 +277,8 @@ pub struct Ledger {
     pub owned_zones: Vec<ZoneNumber>,
     /// The hold that is decided on, or that of the owner whose full set is written.
     pub hold: Option<Hold>,
+    /// The sweep that is undone.
+    pub sweep: Option<Swept>,
     /// Whether the token named is there.
     pub token_exists: bool,
 }

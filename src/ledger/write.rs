@@ -346,6 +346,11 @@ fn put(draft: &mut Draft, wish: Claim, existing: Option<Claim>, state: ClaimStat
     }
 }
 
+/// How many of so many claims the brake lets go at once, or the caller does.
+pub(super) fn let_through(total: u64, most: Option<u64>) -> u64 {
+    BRAKE_FREE.max(total * BRAKE_PER_CENT / 100).max(most.unwrap_or(0))
+}
+
 /// Deletes what the owner claims and did not list, unless the brake holds it (ownership.md section 3.1).
 fn prune(
     draft: &mut Draft,
@@ -364,7 +369,7 @@ fn prune(
         let zone = draft.ledger.zones.get(&claim.zone);
         (claim.zone, zone.and_then(|zone| claim.name.sort_key(&zone.name)), claim.rtype, claim.set_id.clone())
     });
-    let free = BRAKE_FREE.max(total * BRAKE_PER_CENT / 100).max(most.unwrap_or(0));
+    let free = let_through(total, most);
     let count = going.len() as u64;
     let mut held = Vec::new();
     for claim in going {

@@ -213,6 +213,35 @@ statements! {
     WRITE_HOLD = "INSERT INTO hold (id, owner_id, since, claims, deletes) VALUES (?1, ?2, ?3, ?4, ?5)";
     DELETE_HOLD = "DELETE FROM hold WHERE owner_id = ?1";
 
+    SWEEPS = "
+        SELECT s.id, s.scope, s.parents, s.mode, s.as_of, s.at, s.actor, s.state, s.taken
+        FROM sweep AS s WHERE s.at >= ?1 ORDER BY s.id DESC";
+    SWEEP = "
+        SELECT s.id, s.scope, s.parents, s.mode, s.as_of, s.at, s.actor, s.state, s.taken
+        FROM sweep AS s WHERE s.id = ?1";
+    SWEPT = "SELECT w.owner, w.parents, w.records, w.before FROM swept AS w WHERE w.sweep_id = ?1 ORDER BY w.item";
+    WRITE_SWEEP = "
+        INSERT INTO sweep (id, scope, parents, mode, as_of, at, actor, state, taken)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    WRITE_SWEPT = "
+        INSERT INTO swept (sweep_id, item, owner, parents, records, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    MOVE_SWEEP = "UPDATE sweep SET state = ?2 WHERE id = ?1";
+    TRIM_SWEEPS = "
+        DELETE FROM sweep WHERE at < ?1 OR id IN (
+            SELECT n.id FROM (SELECT s.id, s.taken = 0 AS idle,
+                    row_number() OVER (PARTITION BY s.taken = 0 ORDER BY s.id DESC) AS place,
+                    sum(s.taken) OVER (ORDER BY s.id DESC) AS total
+                FROM sweep AS s WHERE s.at >= ?1) AS n
+            WHERE (n.idle AND n.place > ?3) OR (NOT n.idle AND (n.place > ?2 OR (n.total > ?4 AND n.place > 1))))";
+    UNBURY = "DELETE FROM tombstone WHERE name = ?1 AND uid = ?2";
+
+    ONCE = "SELECT print, status, body FROM once WHERE token = ?1 AND key = ?2 AND at >= ?3";
+    WRITE_ONCE = "
+        INSERT OR REPLACE INTO once (token, key, print, status, body, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    TRIM_ONCE = "
+        DELETE FROM once WHERE id <= (SELECT max(id) FROM once) + 1 - ?3
+            OR id IN (SELECT o.id FROM once AS o WHERE o.at < ?1 ORDER BY o.at LIMIT ?2)";
+
     QUARANTINE = "
         INSERT OR REPLACE INTO quarantine (zone_id, name_key, rtype, owner_id, set_id, until_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

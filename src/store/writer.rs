@@ -8,7 +8,7 @@ use sqlx::{Connection, Sqlite, SqliteConnection};
 
 use super::codec;
 use super::error::StoreError;
-use super::{columns, holds, leases, ledger, open, quarantine, sql};
+use super::{columns, holds, leases, ledger, open, quarantine, sql, sweeps};
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
@@ -141,6 +141,10 @@ impl Writer {
                 .execute(&mut self.connection)
                 .await?;
         }
+        for (owner, uid) in &plan.unburied {
+            let query = sqlx::query(sql::UNBURY).bind(owner.as_str()).bind(uid.as_deref().unwrap_or(""));
+            query.execute(&mut self.connection).await?;
+        }
         for change in &plan.zones {
             self.write_zone(plan, change, &mut history).await?;
         }
@@ -156,6 +160,11 @@ impl Writer {
             if let Some(one) = change.after.as_ref().or(change.before.as_ref()) {
                 history.write(&mut self.connection, Row::of("hold", one.owner_id.as_str(), before, after)).await?;
             }
+        }
+        if let Some(change) = &plan.sweep {
+            sweeps::write(&mut self.connection, change, origin.now).await?;
+            let (scope, before, after) = sweeps::history(change);
+            history.write(&mut self.connection, Row::of("sweep", scope.as_str(), before, after)).await?;
         }
         for (zone, serial) in served {
             sqlx::query(sql::WRITE_SERIAL)
