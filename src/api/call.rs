@@ -19,6 +19,7 @@ use super::ApiState;
 use super::auth::{self, Access};
 use super::json::{Bodies, BodyLimit, Held, Parameters};
 use super::problem::Refused;
+use crate::control::dangling::Refs;
 use crate::control::once::{self, MAX_KEY, Once, Shape};
 use crate::control::{Request, Terms};
 use crate::ledger::actor::Actor;
@@ -298,13 +299,13 @@ impl Call {
         };
         self.dry_run()?;
         choice("targetCheck", &["off", "warn"], &["require"])?;
-        choice("refs", &["report"], &["block"])?;
+        choice("refs", &["report", "block"], &[])?;
         choice("wait", &["none"], &["resolved"])
     }
 
     /// Does a command and writes the log line of it. `owner` and `zone` are what the log names.
     pub async fn submit(&self, command: Command, owner: &str, zone: &str) -> Result<Report, Refused> {
-        self.submit_on(command, owner, zone, Terms::default()).await
+        self.submit_on(command, owner, zone, None).await
     }
 
     /// [`Call::submit`] of a POST: `shape` makes of the report what a repeat with the same `Idempotency-Key` gets.
@@ -324,7 +325,7 @@ impl Call {
             Some((status.as_u16(), serde_json::to_vec(&document).ok()?))
         });
         let once = self.repeat.clone().map(|repeat| Once { key: repeat.key, print: repeat.print, shape });
-        self.submit_on(command, owner, zone, Terms { once }).await
+        self.submit_on(command, owner, zone, once).await
     }
 
     /// [`Call::submit_once`], and the response that `shape` makes.
@@ -338,8 +339,16 @@ impl Call {
         document(status, &shown)
     }
 
-    async fn submit_on(&self, command: Command, owner: &str, zone: &str, terms: Terms) -> Result<Report, Refused> {
+    async fn submit_on(
+        &self,
+        command: Command,
+        owner: &str,
+        zone: &str,
+        once: Option<Once>,
+    ) -> Result<Report, Refused> {
         let dry_run = self.dry_run()?;
+        let refs = if self.parameters.text("refs") == Some("block") { Refs::Block } else { Refs::Report };
+        let terms = Terms { once, refs };
         let request = Request { command, actor: self.actor.clone(), dry_run, request_id: self.request_id.clone() };
         let outcome = self.state.handle.submit_on(request, terms).await;
         let (token, id) = (&self.actor.token, &self.request_id);

@@ -105,6 +105,26 @@ pub struct PropagationDocument {
     pub served: bool,
 }
 
+/// A record set that points at nothing since a write, or would (ownership.md section 3.4).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DanglingDocument {
+    /// Apex of its zone.
+    pub zone: String,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub rtype: String,
+    /// Its set id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_id: Option<String>,
+    /// Its owner.
+    pub owner: String,
+    /// The name that it points at.
+    pub target: String,
+}
+
 /// An owner that a sweep found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -143,6 +163,12 @@ pub struct SweepDocument {
     /// Owners of `live` that are not in scope, the first 100: a slip of the pen would be among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
+    /// Record sets that point at nothing now, the first 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dangling: Vec<DanglingDocument>,
+    /// Whether there are more of those.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more_dangling: bool,
     /// Claims that moved up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promoted: Vec<PromotedDocument>,

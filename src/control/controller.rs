@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::assemble;
+use super::dangling::{self, Found, Kept, Refs};
 use super::handle::{Request, Terms};
 use super::loops::{self, Closing};
 use super::measures::{Measures, observe};
@@ -264,9 +265,23 @@ impl Controller {
             }
         }
         let mut command = Cow::Borrowed(&request.command);
+        let mut kept = Kept::new();
+        let mut pointing = Found::default();
         for _ in 0..MAX_LOOPS {
-            match self.attempt(working, (request, terms), &command).await? {
-                Attempt::Done(done) => return Ok(done),
+            match self.attempt(working, (request, terms), &command, &mut kept).await? {
+                Attempt::Done(mut done) => {
+                    if let Err(refusal) = &mut done.answer
+                        && refusal.code() == Code::ReferencedBy
+                        && refusal.dangling.is_empty()
+                    {
+                        refusal.dangling = pointing.rows;
+                    }
+                    return Ok(done);
+                }
+                Attempt::Leaves(found) => {
+                    // What is refused item by item was put among what is kept.
+                    pointing.rows.extend(found.rows);
+                }
                 Attempt::Closes(closing) => {
                     if !loops::refuse(command.to_mut(), &closing) {
                         return Ok(Done { answer: Err(closing.into_problem().into()), wrote: false });
@@ -283,12 +298,14 @@ impl Controller {
         working: &mut Snapshot,
         (request, terms): (&Request, &Terms),
         command: &Command,
+        kept: &mut Kept,
     ) -> Result<Attempt, StoreError> {
         let now = self.clock.now();
         let scope =
             Scope::of(command, &request.actor, &|name: &Name| working.zone_of(name).map(|zone| zone.apex().clone()));
         let mut ledger = self.writer.ledger(&scope).await?;
         ledger.zone_count = working.zone_count() as u64;
+        ledger.kept.clone_from(kept);
         let before = ledger.revision;
         let mut plan = match plan(ledger, command, &request.actor, now) {
             Ok(plan) => plan,
@@ -306,6 +323,16 @@ impl Controller {
         if let Some(closing) = loops::first(&next, &plan, &self.trust) {
             return Ok(Attempt::Closes(closing));
         }
+        let found = dangling::find(&mut self.writer, (working, &next), &plan).await?;
+        if terms.refs == Refs::Block && !found.rows.is_empty() {
+            if dangling::keep(kept, command, &plan, &found) {
+                return Ok(Attempt::Leaves(found));
+            }
+            let problem = dangling::problem(&found.rows.iter().collect::<Vec<_>>(), found.more);
+            return Ok(Attempt::refused(Refusal { dangling: found.rows, ..problem.into() }));
+        }
+        plan.report.dangling = found.rows;
+        plan.report.more_dangling = found.more;
         if request.dry_run {
             let answer = Ok(Report { revision: before, ..plan.report });
             return Ok(Attempt::Done(Done { answer, wrote: false }));
@@ -328,6 +355,8 @@ impl Controller {
 enum Attempt {
     /// It is done, or refused.
     Done(Done),
+    /// It would leave others pointing at nothing, which stays now; nothing was written.
+    Leaves(Found),
     /// It would close an ALIAS loop; nothing was written.
     Closes(Closing),
 }

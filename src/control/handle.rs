@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::controller::{AliasUpdate, Job};
+use super::dangling::Refs;
 use super::measures::Measures;
 use super::once::Once;
 use crate::ledger::actor::Actor;
@@ -32,6 +33,8 @@ pub struct Request {
 pub struct Terms {
     /// The key of a request that is done once.
     pub once: Option<Once>,
+    /// What becomes of a command that would leave others pointing at nothing.
+    pub refs: Refs,
 }
 
 /// Sends commands to the controller. Clones send to the same.

@@ -3,6 +3,7 @@
 pub mod assemble;
 pub mod check;
 mod controller;
+pub mod dangling;
 pub mod handle;
 pub mod load;
 mod loops;

@@ -99,7 +99,7 @@ fn release_claims(
     let items: Vec<Item> = draft.report.results.iter().filter(|item| item.outcome.is_refused()).cloned().collect();
     match items.iter().find_map(|item| item.problem.clone()) {
         None => Ok(heir),
-        Some(problem) => Err(Refusal { problem, items }),
+        Some(problem) => Err(Refusal { items, ..problem.into() }),
     }
 }
 

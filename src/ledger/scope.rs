@@ -7,7 +7,7 @@ use super::claim::Claim;
 use super::command::{Apply, BadWish, Change, Command, Fate, ImportZone, OwnerKeys, Transfer, Wish};
 use super::hold::Hold;
 use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
-use super::report::Holder;
+use super::report::{Holder, Problem};
 use super::sweep::Swept;
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
@@ -277,6 +277,8 @@ pub struct Ledger {
     pub owned_zones: Vec<ZoneNumber>,
     /// The hold that is decided on, or that of the owner whose full set is written.
     pub hold: Option<Hold>,
+    /// Names that are not to be emptied, since others point at them, each with why.
+    pub kept: HashMap<Name, Problem>,
     /// The sweep that is undone.
     pub sweep: Option<Swept>,
     /// Whether the token named is there.

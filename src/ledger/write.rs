@@ -185,7 +185,7 @@ pub(super) fn finish(draft: &mut Draft, manner: Manner) -> Result<(), Refusal> {
     let items: Vec<Item> = draft.report.results.iter().filter(is_refused).cloned().collect();
     match items.iter().find_map(|item| item.problem.clone()) {
         None => Ok(()),
-        Some(problem) => Err(Refusal { problem, items }),
+        Some(problem) => Err(Refusal { items, ..problem.into() }),
     }
 }
 
@@ -378,8 +378,11 @@ fn prune(
             .zones
             .get(&claim.zone)
             .and_then(|zone| entitlement::check_record(&draft.ledger, actor, zone, &claim.name, claim.rtype).err());
+        let kept = draft.ledger.kept.get(&claim.name).filter(|_| claim.is_held()).cloned();
         if let Some(problem) = forbidden {
             draft.report_claim(&claim, ItemOutcome::Invalid, Some(problem));
+        } else if let Some(problem) = kept.filter(|_| count <= free) {
+            draft.report_claim(&claim, ItemOutcome::Conflict, Some(problem));
         } else if count > free {
             let detail =
                 format!("{count} of {total} records would go at once: repeat with maxDeletes={count} if that is meant");
@@ -430,6 +433,10 @@ fn delete_named(
         |one: &&Claim| Some(one.owner) == owner && record.set_id.as_ref().is_none_or(|set_id| *set_id == one.set_id);
     let going: Vec<Claim> = at_type.iter().filter(is_meant).cloned().collect();
     for claim in &going {
+        if let Some(problem) = draft.ledger.kept.get(&claim.name).filter(|_| claim.is_held()).cloned() {
+            draft.report_claim(claim, ItemOutcome::Conflict, Some(problem));
+            continue;
+        }
         match fate {
             Going::Deleted => {
                 draft.remove_claim(claim);

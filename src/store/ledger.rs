@@ -380,7 +380,7 @@ fn tombstone(row: &SqliteRow) -> Option<Tombstone> {
 }
 
 /// Keys above and below all keys of names below one.
-fn range_below(apex: &Name, name: &Name) -> Option<(Vec<u8>, Vec<u8>)> {
+pub(super) fn range_below(apex: &Name, name: &Name) -> Option<(Vec<u8>, Vec<u8>)> {
     let first = name.sort_key(apex)?;
     let mut last = first.clone();
     match last.last_mut() {

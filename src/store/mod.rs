@@ -18,6 +18,7 @@ pub mod refused;
 pub mod rows;
 mod sql;
 pub mod sweeps;
+pub mod targets;
 pub mod token;
 pub mod writer;
 

@@ -242,6 +242,43 @@ statements! {
         DELETE FROM once WHERE id <= (SELECT max(id) FROM once) + 1 - ?3
             OR id IN (SELECT o.id FROM once AS o WHERE o.at < ?1 ORDER BY o.at LIMIT ?2)";
 
+    WRITE_TARGETS = "
+        INSERT OR REPLACE INTO target (target_key, zone_id, name_key, rtype, owner_id, set_id)
+        SELECT unhex(j.value ->> 0), j.value ->> 1, unhex(j.value ->> 2), j.value ->> 3, j.value ->> 4, j.value ->> 5
+        FROM json_each(?1) AS j";
+    DELETE_TARGETS = "
+        DELETE FROM target
+        WHERE (target_key, zone_id, name_key, rtype, owner_id, set_id) IN (
+            SELECT unhex(j.value ->> 0), j.value ->> 1, unhex(j.value ->> 2), j.value ->> 3, j.value ->> 4,
+                j.value ->> 5
+            FROM json_each(?1) AS j)";
+    CLAIMS_WITH_TARGETS = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.data
+        FROM claim AS c
+        WHERE (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) > (?1, ?2, ?3, ?4, ?5) AND c.zone_id <= ?6
+            AND c.rtype IN (2, 5, 15, 33, 64, 65, 65401)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id
+        LIMIT ?7";
+    TARGETS_FILLED = "SELECT is_filled FROM target_state";
+    NOTE_TARGETS_FILLED = "UPDATE target_state SET is_filled = 1";
+    REFERENCES_TO = "
+        SELECT t.target_key, t.zone_id, t.name_key, t.rtype, t.owner_id, t.set_id, z.name, o.name
+        FROM json_each(?1) AS j CROSS JOIN target AS t ON t.target_key = unhex(j.value)
+            CROSS JOIN claim AS c ON (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id)
+                = (t.zone_id, t.name_key, t.rtype, t.owner_id, t.set_id) AND c.state = 'held'
+            CROSS JOIN zone AS z ON z.id = t.zone_id
+            CROSS JOIN owner AS o ON o.id = t.owner_id
+        LIMIT ?2";
+    REFERENCES_BELOW = "
+        SELECT t.target_key, t.zone_id, t.name_key, t.rtype, t.owner_id, t.set_id, z.name, o.name
+        FROM target AS t
+            CROSS JOIN claim AS c ON (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id)
+                = (t.zone_id, t.name_key, t.rtype, t.owner_id, t.set_id) AND c.state = 'held'
+            CROSS JOIN zone AS z ON z.id = t.zone_id
+            CROSS JOIN owner AS o ON o.id = t.owner_id
+        WHERE t.target_key > ?1 AND t.target_key < ?2
+        LIMIT ?3";
+
     QUARANTINE = "
         INSERT OR REPLACE INTO quarantine (zone_id, name_key, rtype, owner_id, set_id, until_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

@@ -8,7 +8,7 @@ use sqlx::{Connection, Sqlite, SqliteConnection};
 
 use super::codec;
 use super::error::StoreError;
-use super::{columns, holds, leases, ledger, open, quarantine, sql, sweeps};
+use super::{columns, holds, leases, ledger, open, quarantine, sql, sweeps, targets};
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
@@ -58,6 +58,7 @@ impl Writer {
     pub async fn open(database: &Path) -> Result<Writer, StoreError> {
         let lock = open::lock(database)?;
         let mut connection = open::connect_writer(database).await?;
+        targets::fill(&mut connection).await?;
         let (revision, next_owner, next_zone, _): (i64, i64, i64, String) =
             sqlx::query_as(sql::READ_META).fetch_one(&mut connection).await?;
         let counters = Counters {
@@ -258,6 +259,7 @@ impl Writer {
                 self.write_history_of_zone(plan, zone, history).await?;
                 history.write(&mut self.connection, Row::zone(zone, Some(codec::zone_json(zone)), None)).await?;
                 let number = i64::from(zone.number.0);
+                targets::delete_zone(&mut self.connection, zone.number).await?;
                 sqlx::query(sql::END_QUARANTINE_OF_ZONE).bind(number).execute(&mut self.connection).await?;
                 sqlx::query(sql::DELETE_CLAIMS_OF_ZONE).bind(number).execute(&mut self.connection).await?;
                 sqlx::query(sql::DELETE_ZONE).bind(number).execute(&mut self.connection).await?;
@@ -331,6 +333,7 @@ impl Writer {
         }
         self.write_fresh(plan).await?;
         quarantine::write(&mut self.connection, plan, history.origin.now).await?;
+        targets::write(&mut self.connection, plan).await?;
         for list in key_lists(plan, plan.asserted.iter()) {
             let query = sqlx::query(sql::ASSERT_CLAIMS).bind(list).bind(signed(history.origin.now.0));
             query.execute(&mut self.connection).await?;

@@ -1,5 +1,6 @@
 //! The change flow from command to published Snapshot, over a real store (ownership.md sections 2 and 7).
 
+mod dangling;
 mod guarantees;
 mod holds;
 mod leases;

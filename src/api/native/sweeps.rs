@@ -92,6 +92,8 @@ fn made(report: &Report, mode: SweepMode, dry_run: bool) -> SweepDocument {
             .map(|one| show::item(one, None))
             .collect(),
         unknown: show::owner_ids(&report.unknown),
+        dangling: show::dangling(&report.dangling),
+        more_dangling: report.more_dangling,
         promoted: report.promoted.iter().map(show::promoted).collect(),
         serials: report.serials.iter().map(|(zone, serial)| (zone.to_string(), *serial)).collect(),
     }
