@@ -474,7 +474,10 @@ pub struct DeletedDocument {
     /// Which.
     #[serde(default)]
     pub owners: Vec<String>,
-    /// Claims deleted, each with its owner.
+    /// Records by outcome.
+    #[serde(default)]
+    pub summary: SummaryDocument,
+    /// Claims deleted, each with its owner; of a zone the first 10,000.
     pub records: Vec<ItemDocument>,
     /// Claims that moved up.
     pub promoted: Vec<PromotedDocument>,

@@ -298,6 +298,7 @@ pub fn deleted(report: &Report, dry_run: bool) -> DeletedDocument {
         outcome: report.subject.map(|outcome| outcome.text().to_owned()),
         owners_deleted: report.owners_deleted.len() as u64,
         owners: owner_ids(&report.owners_deleted),
+        summary: summary(&report.summary),
         records: report.results.iter().map(|one| item(one, None)).collect(),
         promoted: report.promoted.iter().map(promoted).collect(),
         serials: report.serials.iter().map(|(zone, serial)| (zone.to_string(), *serial)).collect(),

@@ -273,6 +273,10 @@ pub struct Ledger {
     pub below: HashMap<NameKey, Below>,
     /// Who has claims in the zone that is deleted.
     pub claimants: Vec<OwnerNumber>,
+    /// The first claims in the zone that is deleted, up to [`super::limits::MAX_LISTED`].
+    pub going: Vec<Claim>,
+    /// How many claims are in the zone that is deleted.
+    pub going_count: u64,
     /// Zones of the owners that are deleted.
     pub owned_zones: Vec<ZoneNumber>,
     /// The hold that is decided on, or that of the owner whose full set is written.

@@ -11,7 +11,7 @@ use super::columns::{self, Apexes};
 use super::error::StoreError;
 use super::sql;
 use crate::ledger::claim::{Claim, ClaimState};
-use crate::ledger::limits::MAX_BELOW;
+use crate::ledger::limits::{MAX_BELOW, MAX_LISTED};
 use crate::ledger::owner::{OwnerId, OwnerNumber, Tombstone};
 use crate::ledger::scope::{Below, Ledger, NameKey, Scope, is_redirection};
 use crate::ledger::zone::ZoneNumber;
@@ -220,6 +220,16 @@ impl Reading<'_> {
         let rows = sqlx::query(sql::CLAIMANTS).bind(i64::from(zone.0)).fetch_all(&mut *self.connection).await?;
         let numbers: BTreeSet<u32> = rows.iter().filter_map(|row| columns::number(row, 0, "").ok()).collect();
         self.ledger.claimants = numbers.iter().copied().map(OwnerNumber).collect();
+        let count: i64 =
+            sqlx::query_scalar(sql::COUNT_GOING).bind(i64::from(zone.0)).fetch_one(&mut *self.connection).await?;
+        self.ledger.going_count = u64::try_from(count).unwrap_or(0);
+        let rows = sqlx::query(sql::CLAIMS_GOING)
+            .bind(i64::from(zone.0))
+            .bind(None::<i64>)
+            .bind(i64::try_from(MAX_LISTED).unwrap_or(i64::MAX))
+            .fetch_all(&mut *self.connection)
+            .await?;
+        self.ledger.going = rows.iter().filter_map(|row| columns::claim(row, &self.apexes).ok()).collect();
         self.owners_by_id(numbers).await
     }
 
@@ -358,7 +368,8 @@ impl Reading<'_> {
         self.owners_by_id(numbers).await?;
         let ledger = &mut self.ledger;
         let below = ledger.below.values_mut().flat_map(|below| &mut below.claims);
-        for claim in ledger.claims.values_mut().chain(ledger.redirections.values_mut()).flatten().chain(below) {
+        let claims = ledger.claims.values_mut().chain(ledger.redirections.values_mut()).flatten();
+        for claim in claims.chain(below).chain(&mut ledger.going) {
             if let Some(owner) = ledger.owners.get(&claim.owner) {
                 claim.owner_id = owner.id.clone();
             }

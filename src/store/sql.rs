@@ -166,6 +166,12 @@ statements! {
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
             c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
         FROM claim AS c WHERE c.zone_id = ?1 AND c.owner_id NOT IN (?2, ?3)";
+    CLAIMS_GOING = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c WHERE c.zone_id = ?1 AND (?2 IS NULL OR c.owner_id = ?2)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?3";
+    COUNT_GOING = "SELECT count(*) FROM claim WHERE zone_id = ?1";
     CLAIMANTS = "SELECT DISTINCT owner_id FROM claim WHERE zone_id = ?1";
     WRITE_CLAIM = "
         INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels,

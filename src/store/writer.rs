@@ -12,6 +12,7 @@ use super::{columns, holds, leases, ledger, open, quarantine, sql, sweeps, targe
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
+use crate::ledger::limits::MAX_LISTED;
 use crate::ledger::owner::{Owner, OwnerId, OwnerNumber};
 use crate::ledger::plan::{ClaimChange, History, Plan, TokenChange, ZoneChange};
 use crate::ledger::scope::{Ledger, Scope};
@@ -257,7 +258,8 @@ impl Writer {
             }
             ZoneChange::Deleted(zone) => {
                 self.write_history_of_zone(plan, zone, history).await?;
-                history.write(&mut self.connection, Row::zone(zone, Some(codec::zone_json(zone)), None)).await?;
+                let before = codec::zone_json_with_count(zone, plan.ledger.going_count);
+                history.write(&mut self.connection, Row::zone(zone, Some(before), None)).await?;
                 let number = i64::from(zone.number.0);
                 targets::delete_zone(&mut self.connection, zone.number).await?;
                 sqlx::query(sql::END_QUARANTINE_OF_ZONE).bind(number).execute(&mut self.connection).await?;
@@ -268,7 +270,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The claims that go with a zone; those of its import and of the server go as the zone's own row.
+    /// The claims that go with a zone: all of other owners, the first of its import, of which the zone's own row tells the
+    /// number, and none of the server.
     async fn write_history_of_zone(
         &mut self,
         plan: &Plan,
@@ -278,12 +281,17 @@ impl Writer {
         let own = plan.ledger.owner(&OwnerId::of_zone(&zone.name)).map_or(0, |owner| owner.number.0);
         let system = plan.ledger.owner(&OwnerId::system()).map_or(0, |owner| owner.number.0);
         let apexes = columns::Apexes::from([(zone.number, zone.name.clone())]);
-        let rows = sqlx::query(sql::CLAIMS_OF_OTHERS)
+        let mut rows = sqlx::query(sql::CLAIMS_OF_OTHERS)
             .bind(i64::from(zone.number.0))
             .bind(i64::from(own))
             .bind(i64::from(system))
             .fetch_all(&mut self.connection)
             .await?;
+        let imported = sqlx::query(sql::CLAIMS_GOING)
+            .bind(i64::from(zone.number.0))
+            .bind(Some(i64::from(own)))
+            .bind(i64::try_from(MAX_LISTED).unwrap_or(i64::MAX));
+        rows.extend(imported.fetch_all(&mut self.connection).await?);
         for claim in rows.iter().filter_map(|row| columns::claim(row, &apexes).ok()) {
             let Some(owner) = plan.ledger.owners.get(&claim.owner) else { continue };
             let row = Row {
@@ -410,7 +418,8 @@ impl Writer {
     }
 }
 
-/// Numbers of 64 bits as SQLite has them; those beyond its range do not occur before the year 292,278,994.
+/// Numbers of 64 bits as SQLite has them. Those beyond its range do not occur: times not before the year 292,278,994, and
+/// callers' numbers are refused from `limits::MAX_COUNTER` on.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
