@@ -116,6 +116,7 @@ fn print(status: StatusCode, done: &SweepDocument, format: Format) -> Result<(),
     for item in &done.refused {
         eprint!("{}", output::clean(&report::refused_text(item)));
     }
+    report::note_dangling(&done.dangling, done.more_dangling);
     if !done.unknown.is_empty() {
         note!("not in scope, and so without effect in the file: {}", done.unknown.join(", "));
     }
