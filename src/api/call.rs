@@ -19,12 +19,16 @@ use super::ApiState;
 use super::auth::{self, Access};
 use super::json::{Bodies, BodyLimit, Held, Parameters};
 use super::problem::Refused;
-use crate::control::Request;
+use crate::control::dangling::Refs;
+use crate::control::once::{self, MAX_KEY, Once, Shape};
+use crate::control::{Request, Terms};
 use crate::ledger::actor::Actor;
 use crate::ledger::command::Command;
 use crate::ledger::owner::OwnerId;
 use crate::ledger::report::{ItemOutcome, Report};
+use crate::store::Reader;
 use crate::wire::name::Name;
+use crate::zone::alias::Moment;
 
 /// Time for a request.
 pub const MAX_REQUEST_TIME: Duration = Duration::from_secs(30);
@@ -36,6 +40,8 @@ pub const MAX_URL: usize = 8 * 1024;
 pub const MAX_REQUEST_ID: usize = 128;
 /// Most zones that the log line of a write names.
 const MAX_LOGGED_ZONES: usize = 10;
+/// Header of a request that is done once.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Header of the request id.
 pub const REQUEST_ID: &str = "x-request-id";
 
@@ -152,10 +158,66 @@ impl Route {
         let path = captured.0?;
         let parameters = Parameters::read(parts.uri.query().unwrap_or_default(), self.parameters, self.repeated)?;
         let body = bodies.read(&parts.headers, body, self.body).await?;
-        let call = Call { state, actor, request_id: id.0, path, parameters, headers: parts.headers, body };
-        let known = call.headers.get(header::IF_NONE_MATCH).cloned();
-        let response = (self.action)(call).await?;
-        Ok(not_modified(response, known.as_ref()))
+        let known = parts.headers.get(header::IF_NONE_MATCH).cloned();
+        let mut repeat = None;
+        if self.method == Method::POST && !parameters.flag("dryRun", false)? {
+            repeat = Repeat::of(&parts, &body.octets)?;
+        }
+        let (store, clock, token) = (state.reader.clone(), state.clock.clone(), actor.token.clone());
+        if let Some(repeat) = &repeat
+            && let Some(response) = repeat.answered(&store, &token, clock.now()).await?
+        {
+            return response;
+        }
+        let sent = repeat.clone();
+        let call = Call { state, actor, request_id: id.0, path, parameters, headers: parts.headers, body, repeat };
+        let refused = match (self.action)(call).await {
+            Ok(response) => return Ok(not_modified(response, known.as_ref())),
+            Err(refused) => refused,
+        };
+        // The same request may have come twice at once: then one of the two finds the response of the other.
+        match sent {
+            Some(sent) => sent.answered(&store, &token, clock.now()).await?.unwrap_or(Err(refused)),
+            None => Err(refused),
+        }
+    }
+}
+
+/// The `Idempotency-Key` of a POST, with what tells its request from others: method, path with parameters, and body.
+#[derive(Clone, Debug)]
+struct Repeat {
+    key: String,
+    print: [u8; 32],
+}
+
+impl Repeat {
+    fn of(parts: &axum::http::request::Parts, body: &[u8]) -> Result<Option<Repeat>, Refused> {
+        let mut keys = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+        let Some(key) = keys.next() else { return Ok(None) };
+        let key = key.to_str().ok().filter(|key| (1..=MAX_KEY).contains(&key.len()));
+        let (Some(key), None) = (key, keys.next()) else {
+            let detail = format!("Idempotency-Key is one text of 1 to {MAX_KEY} visible ASCII characters");
+            return Err(Refused::bad_request(detail));
+        };
+        let mut digest = Sha256::new();
+        for part in [parts.method.as_str(), parts.uri.path(), parts.uri.query().unwrap_or_default()] {
+            digest.update(part);
+            digest.update([0]);
+        }
+        digest.update(body);
+        Ok(Some(Repeat { key: key.to_owned(), print: digest.finalize().into() }))
+    }
+
+    /// The answer if the key was used: the response of the same request, or that it was another one.
+    async fn answered(&self, store: &Reader, token: &str, now: Moment) -> Result<Option<Outcome>, Refused> {
+        let Some(kept) = store.once(token, &self.key, now).await? else { return Ok(None) };
+        if kept.print != self.print {
+            return Ok(Some(Err(once::mismatch().into())));
+        }
+        let status = StatusCode::from_u16(kept.status).map_err(|_| Refused::internal())?;
+        let mut response = octets(status, kept.body);
+        response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+        Ok(Some(Ok(response)))
     }
 }
 
@@ -195,6 +257,7 @@ pub struct Call {
     pub headers: HeaderMap,
     path: Vec<(String, String)>,
     body: Held,
+    repeat: Option<Repeat>,
 }
 
 impl Call {
@@ -236,15 +299,58 @@ impl Call {
         };
         self.dry_run()?;
         choice("targetCheck", &["off", "warn"], &["require"])?;
-        choice("refs", &["report"], &["block"])?;
+        choice("refs", &["report", "block"], &[])?;
         choice("wait", &["none"], &["resolved"])
     }
 
     /// Does a command and writes the log line of it. `owner` and `zone` are what the log names.
     pub async fn submit(&self, command: Command, owner: &str, zone: &str) -> Result<Report, Refused> {
+        self.submit_on(command, owner, zone, None).await
+    }
+
+    /// [`Call::submit`] of a POST: `shape` makes of the report what a repeat with the same `Idempotency-Key` gets.
+    pub async fn submit_once<F, D>(
+        &self,
+        command: Command,
+        owner: &str,
+        zone: &str,
+        shape: F,
+    ) -> Result<Report, Refused>
+    where
+        F: Fn(&Report) -> (StatusCode, D) + Send + Sync + 'static,
+        D: Serialize,
+    {
+        let shape: Shape = Arc::new(move |report| {
+            let (status, document) = shape(report);
+            Some((status.as_u16(), serde_json::to_vec(&document).ok()?))
+        });
+        let once = self.repeat.clone().map(|repeat| Once { key: repeat.key, print: repeat.print, shape });
+        self.submit_on(command, owner, zone, once).await
+    }
+
+    /// [`Call::submit_once`], and the response that `shape` makes.
+    pub async fn answer<F, D>(&self, command: Command, owner: &str, zone: &str, shape: F) -> Outcome
+    where
+        F: Fn(&Report) -> (StatusCode, D) + Clone + Send + Sync + 'static,
+        D: Serialize,
+    {
+        let report = self.submit_once(command, owner, zone, shape.clone()).await?;
+        let (status, shown) = shape(&report);
+        document(status, &shown)
+    }
+
+    async fn submit_on(
+        &self,
+        command: Command,
+        owner: &str,
+        zone: &str,
+        once: Option<Once>,
+    ) -> Result<Report, Refused> {
         let dry_run = self.dry_run()?;
+        let refs = if self.parameters.text("refs") == Some("block") { Refs::Block } else { Refs::Report };
+        let terms = Terms { once, refs };
         let request = Request { command, actor: self.actor.clone(), dry_run, request_id: self.request_id.clone() };
-        let outcome = self.state.handle.submit(request).await;
+        let outcome = self.state.handle.submit_on(request, terms).await;
         let (token, id) = (&self.actor.token, &self.request_id);
         match &outcome {
             Ok(report) => {
@@ -296,6 +402,11 @@ pub fn document<T: Serialize>(status: StatusCode, value: &T) -> Outcome {
         tracing::error!(error = %error, "a document could not be written");
         Refused::internal()
     })?;
+    Ok(octets(status, body))
+}
+
+/// A response with a body of JSON.
+fn octets(status: StatusCode, body: Vec<u8>) -> Response {
     let tag = (status == StatusCode::OK).then(|| {
         let digest = Sha256::digest(&body);
         let tag: String = digest[..16].iter().map(|octet| format!("{octet:02x}")).collect();
@@ -307,7 +418,7 @@ pub fn document<T: Serialize>(status: StatusCode, value: &T) -> Outcome {
     if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
         response.headers_mut().insert(header::ETAG, tag);
     }
-    Ok(response)
+    response
 }
 
 /// 304 for a response whose ETag the caller has (RFC 9110 section 13.1.2).

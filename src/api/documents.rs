@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::findings::DanglingDocument;
+
 /// Labels of an owner or a claim.
 pub type LabelsDocument = BTreeMap<String, String>;
 
@@ -444,6 +446,12 @@ pub struct ReportDocument {
     /// Warnings.
     #[serde(default)]
     pub warnings: Vec<WarningDocument>,
+    /// Record sets that point at nothing now, the first 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dangling: Vec<DanglingDocument>,
+    /// Whether there are more of those.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more_dangling: bool,
     /// What is odd in a zone file, by line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_warnings: Vec<ErrorDocument>,
@@ -466,7 +474,10 @@ pub struct DeletedDocument {
     /// Which.
     #[serde(default)]
     pub owners: Vec<String>,
-    /// Claims deleted, each with its owner.
+    /// Records by outcome.
+    #[serde(default)]
+    pub summary: SummaryDocument,
+    /// Claims deleted, each with its owner; of a zone the first 10,000.
     pub records: Vec<ItemDocument>,
     /// Claims that moved up.
     pub promoted: Vec<PromotedDocument>,
@@ -475,6 +486,12 @@ pub struct DeletedDocument {
     /// Warnings.
     #[serde(default)]
     pub warnings: Vec<WarningDocument>,
+    /// Record sets that point at nothing now, the first 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dangling: Vec<DanglingDocument>,
+    /// Whether there are more of those.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more_dangling: bool,
 }
 
 /// One thing wrong with a body.
@@ -523,6 +540,9 @@ pub struct ProblemDocument {
     /// Of a write that was all or nothing, the items that were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ItemDocument>,
+    /// Of `referenced_by`, what would point at nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dangling: Vec<DanglingDocument>,
 }
 
 /// Deletes that the brake keeps back (external-dns.md section 11).

@@ -108,6 +108,7 @@ impl From<Refusal> for Refused {
         if let Some(item) = refusal.items.iter().find(|item| item.problem.is_some()) {
             refused = refused.about(&item.name, &item.rtype);
         }
+        refused.0.dangling = show::dangling(&refusal.dangling);
         refused.0.results = refusal.items.iter().map(|item| show::item(item, None)).collect();
         refused
     }

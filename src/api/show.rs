@@ -9,12 +9,13 @@ use super::documents::{
     PromotedDocument, PromotedOwner, RecordDocument, ReportDocument, SourceDocument, SummaryDocument, TokenDocument,
     WarningDocument, ZoneDocument,
 };
+use super::findings::DanglingDocument;
 use crate::ledger::actor::{NameLimit, Role};
 use crate::ledger::alias_options::{AliasOptions, StaticMode};
 use crate::ledger::code::Code;
 use crate::ledger::lease::{Lease, LeaseStage};
 use crate::ledger::owner::{OwnerId, Source};
-use crate::ledger::report::{Holder, Item, ItemOutcome, Promoted, Report, Summary, Warning};
+use crate::ledger::report::{Dangling, Holder, Item, ItemOutcome, Promoted, Report, Summary, Warning};
 use crate::ledger::zone::ZoneRow;
 use crate::store::rows::{ClaimRow, OwnerSummary, TokenRow};
 use crate::wire::codes::Rtype;
@@ -253,7 +254,8 @@ pub fn summary(summary: &Summary) -> SummaryDocument {
     }
 }
 
-fn promoted(promoted: &Promoted) -> PromotedDocument {
+/// A claim that moved up.
+pub fn promoted(promoted: &Promoted) -> PromotedDocument {
     PromotedDocument {
         zone: promoted.zone.to_string(),
         name: promoted.name.to_string(),
@@ -282,6 +284,8 @@ pub fn report(report: &Report, asker: Option<&OwnerId>, dry_run: bool) -> Report
         promoted: report.promoted.iter().map(promoted).collect(),
         serials: report.serials.iter().map(|(zone, serial)| (zone.to_string(), *serial)).collect(),
         warnings: report.warnings.iter().map(warning).collect(),
+        dangling: dangling(&report.dangling),
+        more_dangling: report.more_dangling,
         file_warnings: Vec::new(),
     }
 }
@@ -294,11 +298,27 @@ pub fn deleted(report: &Report, dry_run: bool) -> DeletedDocument {
         outcome: report.subject.map(|outcome| outcome.text().to_owned()),
         owners_deleted: report.owners_deleted.len() as u64,
         owners: owner_ids(&report.owners_deleted),
+        summary: summary(&report.summary),
         records: report.results.iter().map(|one| item(one, None)).collect(),
         promoted: report.promoted.iter().map(promoted).collect(),
         serials: report.serials.iter().map(|(zone, serial)| (zone.to_string(), *serial)).collect(),
         warnings: report.warnings.iter().map(warning).collect(),
+        dangling: dangling(&report.dangling),
+        more_dangling: report.more_dangling,
     }
+}
+
+/// What points at nothing.
+pub fn dangling(rows: &[Dangling]) -> Vec<DanglingDocument> {
+    let row = |one: &Dangling| DanglingDocument {
+        zone: one.zone.to_string(),
+        name: one.name.to_string(),
+        rtype: one.rtype.to_string(),
+        set_id: (!one.set_id.is_empty()).then(|| one.set_id.clone()),
+        owner: one.owner.as_str().to_owned(),
+        target: one.target.to_string(),
+    };
+    rows.iter().map(row).collect()
 }
 
 /// A claim of the history with its data as values; anything else, and what cannot be read, as it stands.

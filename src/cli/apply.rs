@@ -82,7 +82,7 @@ pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result
     if partly { Err(Failure::Partly) } else { Ok(()) }
 }
 
-fn input(file: &Path) -> Result<String, Failure> {
+pub(super) fn input(file: &Path) -> Result<String, Failure> {
     let shown = file.display();
     let octets = if file == Path::new("-") {
         let mut octets = Vec::new();

@@ -16,6 +16,7 @@ mod record;
 mod report;
 mod revert;
 mod status;
+mod sweep;
 mod token;
 mod zone;
 
@@ -73,6 +74,8 @@ enum Command {
     History(history::Flags),
     /// Records that nobody may own any more
     Orphans(findings::OrphanFlags),
+    /// List, put aside or delete what nobody owns any more; undo that
+    Sweep(sweep::Flags),
     /// Who wants what another holds: refused and queued records
     Conflicts,
     /// Record sets that do not come to rest: who writes them, and in which rhythm
@@ -134,6 +137,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             Command::Token(command) => token::run(command, &client, format).await,
             Command::History(flags) => history::run(flags, &client, format).await,
             Command::Orphans(flags) => findings::orphans(&flags, &client, format).await,
+            Command::Sweep(flags) => sweep::run(flags, &client, format).await,
             Command::Conflicts => findings::conflicts(&client, format).await,
             Command::Flaps => findings::flaps(&client, format).await,
             Command::Revert(flags) => revert::run(flags, &client, format).await,

@@ -5,6 +5,7 @@ use reqwest::StatusCode;
 use super::failure::{Failure, advice, holder_text};
 use super::output::{self, Format};
 use crate::api::documents::{DeletedDocument, ItemDocument, ReportDocument, SummaryDocument};
+use crate::api::findings::DanglingDocument;
 use crate::telemetry::note;
 
 /// Most refused items that are explained one by one.
@@ -33,6 +34,7 @@ pub(super) fn print(status: StatusCode, report: &ReportDocument, format: Format)
     for warning in &report.warnings {
         note!("warning: {} {}: {}", warning.name, warning.rtype, warning.detail);
     }
+    note_dangling(&report.dangling, report.more_dangling);
     note!("{}", sentence(report));
     if status == StatusCode::MULTI_STATUS { Err(Failure::Partly) } else { Ok(()) }
 }
@@ -63,6 +65,16 @@ pub(super) fn refused_text(item: &ItemDocument) -> String {
         out.push_str(&format!("  {advice}\n"));
     }
     out
+}
+
+/// Tells of what points at nothing now.
+pub(super) fn note_dangling(rows: &[DanglingDocument], more: bool) {
+    for one in rows.iter().take(MAX_EXPLAINED) {
+        note!("warning: {} {} of {} points at {}, which is gone", one.name, one.rtype, one.owner, one.target);
+    }
+    if more || rows.len() > MAX_EXPLAINED {
+        note!("… and more that point at what is gone: -o json shows them");
+    }
 }
 
 fn counts(summary: &SummaryDocument) -> String {
@@ -117,7 +129,10 @@ pub(super) fn print_deleted(deleted: &DeletedDocument, what: &str, format: Forma
             }
         }
     }
-    let (owners, records) = (deleted.owners_deleted, deleted.records.len());
+    note_dangling(&deleted.dangling, deleted.more_dangling);
+    // Of a zone not all are listed.
+    let listed = deleted.records.len() as u64;
+    let (owners, records) = (deleted.owners_deleted, listed.max(deleted.summary.deleted));
     let dry = if deleted.dry_run { "dry run, nothing was done: " } else { "" };
     let owners = match owners {
         0 => String::new(),

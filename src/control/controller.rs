@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::assemble;
-use super::handle::Request;
+use super::dangling::{self, Found, Kept, Refs};
+use super::handle::{Request, Terms};
 use super::loops::{self, Closing};
 use super::measures::{Measures, observe};
+use super::once;
 use super::refused::Memory;
 use crate::clock::Clock;
 use crate::ledger::code::Code;
@@ -48,6 +50,7 @@ pub(super) type Answer = Result<Report, Refusal>;
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) request: Request,
+    pub(super) terms: Terms,
     pub(super) reply: oneshot::Sender<Answer>,
 }
 
@@ -155,8 +158,8 @@ impl Controller {
         let mut answers: Vec<(oneshot::Sender<Answer>, Answer)> = Vec::new();
         let mut wrote = false;
         let mut next = Some(first);
-        while let Some(Job { request, reply }) = next.take() {
-            match self.command(&mut working, &request).await {
+        while let Some(Job { request, terms, reply }) = next.take() {
+            match self.command(&mut working, &request, &terms).await {
                 Ok(done) => {
                     wrote |= done.wrote;
                     self.refused.note(&request, &done.answer, self.clock.now());
@@ -254,11 +257,31 @@ impl Controller {
     }
 
     /// Does a command; its records that would close an ALIAS loop are refused one by one.
-    async fn command(&mut self, working: &mut Snapshot, request: &Request) -> Result<Done, StoreError> {
+    async fn command(&mut self, working: &mut Snapshot, request: &Request, terms: &Terms) -> Result<Done, StoreError> {
+        if let Some(once) = terms.once.as_ref().filter(|_| !request.dry_run) {
+            let found = self.writer.once(&request.actor.token, &once.key, self.clock.now()).await?;
+            if found.is_some() {
+                return Ok(Done { answer: Err(once::mismatch()), wrote: false });
+            }
+        }
         let mut command = Cow::Borrowed(&request.command);
+        let mut kept = Kept::new();
+        let mut pointing = Found::default();
         for _ in 0..MAX_LOOPS {
-            match self.attempt(working, request, &command).await? {
-                Attempt::Done(done) => return Ok(done),
+            match self.attempt(working, (request, terms), &command, &mut kept).await? {
+                Attempt::Done(mut done) => {
+                    if let Err(refusal) = &mut done.answer
+                        && refusal.code() == Code::ReferencedBy
+                        && refusal.dangling.is_empty()
+                    {
+                        refusal.dangling = pointing.rows;
+                    }
+                    return Ok(done);
+                }
+                Attempt::Leaves(found) => {
+                    // What is refused item by item was put among what is kept.
+                    pointing.rows.extend(found.rows);
+                }
                 Attempt::Closes(closing) => {
                     if !loops::refuse(command.to_mut(), &closing) {
                         return Ok(Done { answer: Err(closing.into_problem().into()), wrote: false });
@@ -273,20 +296,23 @@ impl Controller {
     async fn attempt(
         &mut self,
         working: &mut Snapshot,
-        request: &Request,
+        (request, terms): (&Request, &Terms),
         command: &Command,
+        kept: &mut Kept,
     ) -> Result<Attempt, StoreError> {
         let now = self.clock.now();
         let scope =
             Scope::of(command, &request.actor, &|name: &Name| working.zone_of(name).map(|zone| zone.apex().clone()));
         let mut ledger = self.writer.ledger(&scope).await?;
         ledger.zone_count = working.zone_count() as u64;
+        ledger.kept.clone_from(kept);
         let before = ledger.revision;
         let mut plan = match plan(ledger, command, &request.actor, now) {
             Ok(plan) => plan,
             Err(refusal) => return Ok(Attempt::refused(refusal)),
         };
-        if !request.dry_run && plan.is_empty() {
+        let once = terms.once.as_ref().filter(|_| !request.dry_run);
+        if !request.dry_run && plan.is_empty() && once.is_none() {
             return Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: false }));
         }
         let mut next = working.clone();
@@ -297,12 +323,29 @@ impl Controller {
         if let Some(closing) = loops::first(&next, &plan, &self.trust) {
             return Ok(Attempt::Closes(closing));
         }
+        let found = dangling::find(&mut self.writer, (working, &next), &plan).await?;
+        if terms.refs == Refs::Block && !found.rows.is_empty() {
+            if dangling::keep(kept, command, &plan, &found) {
+                return Ok(Attempt::Leaves(found));
+            }
+            let problem = dangling::problem(&found.rows.iter().collect::<Vec<_>>(), found.more);
+            return Ok(Attempt::refused(Refusal { dangling: found.rows, ..problem.into() }));
+        }
+        plan.report.dangling = found.rows;
+        plan.report.more_dangling = found.more;
         if request.dry_run {
             let answer = Ok(Report { revision: before, ..plan.report });
             return Ok(Attempt::Done(Done { answer, wrote: false }));
         }
         let origin = Origin { actor: &request.actor, request_id: &request.request_id, now };
+        let kept = match once.map(|once| Ok((once, once.response(&plan.report)?))).transpose() {
+            Ok(kept) => kept,
+            Err(refusal) => return Ok(Attempt::refused(refusal)),
+        };
         self.writer.write(&plan, &served, origin).await?;
+        if let Some((once, kept)) = kept {
+            self.writer.keep_once(&request.actor.token, &once.key, &kept, now).await?;
+        }
         *working = next;
         Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: true }))
     }
@@ -312,6 +355,8 @@ impl Controller {
 enum Attempt {
     /// It is done, or refused.
     Done(Done),
+    /// It would leave others pointing at nothing, which stays now; nothing was written.
+    Leaves(Found),
     /// It would close an ALIAS loop; nothing was written.
     Closes(Closing),
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::controller::{AliasUpdate, Job};
+use super::dangling::Refs;
 use super::measures::Measures;
+use super::once::Once;
 use crate::ledger::actor::Actor;
 use crate::ledger::code::Code;
 use crate::ledger::command::Command;
@@ -26,6 +28,15 @@ pub struct Request {
     pub request_id: String,
 }
 
+/// On which terms a command is taken.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// The key of a request that is done once.
+    pub once: Option<Once>,
+    /// What becomes of a command that would leave others pointing at nothing.
+    pub refs: Refs,
+}
+
 /// Sends commands to the controller. Clones send to the same.
 #[derive(Clone, Debug)]
 pub struct Handle {
@@ -42,9 +53,14 @@ impl Handle {
     /// Plans and does a command. When it comes back with a report, it is durable and served; with a refusal, nothing
     /// of it is in effect. `storage_unavailable` if the inbox is full or the store does not take it.
     pub async fn submit(&self, request: Request) -> Result<Report, Refusal> {
+        self.submit_on(request, Terms::default()).await
+    }
+
+    /// [`Handle::submit`] on terms of the caller's.
+    pub async fn submit_on(&self, request: Request, terms: Terms) -> Result<Report, Refusal> {
         let (reply, answer) = oneshot::channel();
         let refuse = |detail: &str| Err(Refusal::new(Code::StorageUnavailable, detail));
-        match self.inbox.try_send(Job { request, reply }) {
+        match self.inbox.try_send(Job { request, terms, reply }) {
             Ok(()) => {}
             Err(mpsc::error::TrySendError::Full(_)) => {
                 return refuse("too many writes wait already: try again later");

@@ -3,10 +3,12 @@
 pub mod assemble;
 pub mod check;
 mod controller;
+pub mod dangling;
 pub mod handle;
 pub mod load;
 mod loops;
 mod measures;
+pub mod once;
 pub mod refused;
 pub mod schedule;
 
@@ -18,7 +20,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, mpsc, watch};
 
-pub use handle::{Handle, Request};
+pub use handle::{Handle, Request, Terms};
 pub use measures::Measures;
 
 use crate::clock::Clock;

@@ -110,7 +110,7 @@ impl Memory {
                 let apex = apex.to_string();
                 gone.extend(others(&|key| key.zone == apex));
             }
-            Command::DeleteOwner(_) => {
+            Command::DeleteOwner(_) | Command::Sweep(_) => {
                 gone.extend(others(&|key| report.owners_deleted.iter().any(|owner| owner.as_str() == key.owner)));
             }
             _ => {}

@@ -1,5 +1,6 @@
 //! What is asked: every change of zones, owners, claims and tokens is one of these commands.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::actor::{Role, TokenLimits};
@@ -7,6 +8,7 @@ use super::alias_options::AliasOptions;
 use super::lease::LeaseKeys;
 use super::owner::{Labels, OwnerId, Source};
 use super::report::Problem;
+use super::sweep::SweepMode;
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
@@ -43,6 +45,10 @@ pub enum Command {
     EndLease(EndLease),
     /// Takes out for good what was long enough in quarantine (section 3.3).
     Purge(Purge),
+    /// Lists, puts aside or deletes what a mark says nobody owns any more (section 3.4).
+    Sweep(Sweep),
+    /// Restores what the sweep of this number took.
+    UndoSweep(u64),
     /// Puts a token into the store.
     CreateToken(NewToken),
     /// Takes a token out.
@@ -380,6 +386,21 @@ pub struct Transfer {
     pub rtype: Option<Rtype>,
     /// Refuses if `from` changed after this revision.
     pub if_revision: Option<u64>,
+}
+
+/// See [`Command::Sweep`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// What is below this owner is looked at.
+    pub scope: OwnerId,
+    /// Who wrote after this revision is spared; none is now.
+    pub as_of: Option<u64>,
+    /// Owners that are alive, and spared with all above them.
+    pub live: BTreeSet<OwnerId>,
+    /// What becomes of the others.
+    pub mode: SweepMode,
+    /// Lets more deletes through than the brake does.
+    pub max_deletes: Option<u64>,
 }
 
 /// See [`Command::DecideHold`].

@@ -9,6 +9,7 @@ use super::plan::{ClaimChange, History, HoldChange, OwnerChange, Plan, TokenChan
 use super::report::{Item, ItemOutcome, Problem, Promoted, Report, Warning};
 use super::rules;
 use super::scope::{Ledger, NameKey, is_redirection};
+use super::sweep::SweepChange;
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -25,6 +26,8 @@ pub(super) struct Draft {
     pub(super) serials: BTreeMap<ZoneNumber, u32>,
     pub(super) token: Option<TokenChange>,
     pub(super) hold: Option<HoldChange>,
+    pub(super) sweep: Option<SweepChange>,
+    unburied: Vec<(OwnerId, Option<String>)>,
     pub(super) history: History,
     pub(super) fresh: Option<Fresh>,
     /// Claims at each name that was touched, as they were.
@@ -48,6 +51,8 @@ impl Draft {
             serials: BTreeMap::new(),
             token: None,
             hold: None,
+            sweep: None,
+            unburied: Vec::new(),
             history: History::PerClaim,
             fresh: None,
             before: HashMap::new(),
@@ -146,6 +151,12 @@ impl Draft {
     pub(super) fn put_tombstone(&mut self, owner: OwnerId, uid: Option<String>, epoch: Option<u64>) {
         let tombstone = Tombstone { owner, uid, epoch, at: self.now, revision: self.revision() };
         self.tombstones.push(tombstone);
+    }
+
+    /// Takes the tombstone of an incarnation down.
+    pub(super) fn unbury(&mut self, owner: &OwnerId, uid: Option<&str>) {
+        self.ledger.tombstones.retain(|gone| gone.owner != *owner || gone.uid.as_deref() != uid);
+        self.unburied.push((owner.clone(), uid.map(str::to_owned)));
     }
 
     /// A new claim of an owner in a state.
@@ -341,6 +352,7 @@ impl Draft {
             || !self.zones.is_empty()
             || self.token.is_some()
             || self.hold.is_some()
+            || self.sweep.is_some()
             || !self.serials.is_empty()
             || owners.iter().any(|change| !change.is_bookkeeping());
         self.report.changed = changed;
@@ -360,6 +372,8 @@ impl Draft {
             serials: self.serials,
             token: self.token,
             hold: self.hold,
+            sweep: self.sweep,
+            unburied: self.unburied,
             history: self.history,
             ledger: self.ledger,
         }

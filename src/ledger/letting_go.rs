@@ -24,6 +24,7 @@ pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwne
     }
     let existing = draft.ledger.owner(&delete.owner).cloned();
     let keys = OwnerKeys { epoch: delete.epoch, ..OwnerKeys::default() };
+    owning::check_keys(&keys)?;
     owning::check_epoch(&draft.ledger, &delete.owner, existing.as_ref(), &keys)?;
     let is_other = |uid: &Option<String>| delete.uid.is_some() && uid.is_some() && *uid != delete.uid;
     let Some(top) = existing.filter(|owner| !is_other(&owner.uid)) else {
@@ -99,7 +100,7 @@ fn release_claims(
     let items: Vec<Item> = draft.report.results.iter().filter(|item| item.outcome.is_refused()).cloned().collect();
     match items.iter().find_map(|item| item.problem.clone()) {
         None => Ok(heir),
-        Some(problem) => Err(Refusal { problem, items }),
+        Some(problem) => Err(Refusal { items, ..problem.into() }),
     }
 }
 

@@ -16,5 +16,10 @@ pub const MAX_CLAIMS: usize = 1_000;
 pub const MAX_ZONES: u64 = 1_000_000;
 /// Largest TTL in seconds (RFC 2181 section 8).
 pub const MAX_TTL: u32 = 0x7fff_ffff;
+/// Most claims that the deletion of a zone lists, and most of `zone:<zone>` that it writes into the history one by one; of
+/// more it tells the number.
+pub const MAX_LISTED: usize = 10_000;
+/// Largest generation and epoch: the store has no larger numbers.
+pub const MAX_COUNTER: u64 = i64::MAX as u64;
 /// Most claims below a new zone cut or DNAME that are read to see whether they stand in its way.
 pub const MAX_BELOW: usize = 10_000;

@@ -5,7 +5,7 @@ use super::code::Code;
 use super::command::{OwnerKeys, PutOwner};
 use super::draft::Draft;
 use super::entitlement;
-use super::limits::{MAX_DEPTH, MAX_TEXT};
+use super::limits::{MAX_COUNTER, MAX_DEPTH, MAX_TEXT};
 use super::owner::{Owner, OwnerId, OwnerNumber, OwnerState, Source};
 use super::report::{ItemOutcome, Problem, Refusal};
 use super::scope::{Ledger, NameKey};
@@ -72,7 +72,10 @@ pub(super) fn prepare(
     Ok(number)
 }
 
-fn check_keys(keys: &OwnerKeys) -> Result<(), Problem> {
+pub(super) fn check_keys(keys: &OwnerKeys) -> Result<(), Problem> {
+    if keys.generation.max(keys.epoch).is_some_and(|number| number > MAX_COUNTER) {
+        return Err(Problem::new(Code::LimitExceeded, format!("generation and epoch are at most {MAX_COUNTER}")));
+    }
     let texts = [&keys.uid, &keys.kind].into_iter().flatten();
     let Source { cluster, namespace, kind, name, uid } = keys.source.clone().unwrap_or_default();
     let source = [cluster, namespace, kind, name, uid];

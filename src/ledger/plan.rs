@@ -12,8 +12,9 @@ use super::lease::{self, Lease};
 use super::owner::{Owner, OwnerId, Tombstone};
 use super::report::{Refusal, Report};
 use super::scope::{Ledger, NameKey};
+use super::sweep::{self, SweepChange};
 use super::zone::{ZoneNumber, ZoneRow};
-use super::{import, letting_go, owning, quarantine, tokens, transfer, write, zones};
+use super::{import, letting_go, owning, quarantine, tokens, transfer, undo, write, zones};
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -132,6 +133,10 @@ pub struct Plan {
     pub token: Option<TokenChange>,
     /// A hold that changes.
     pub hold: Option<HoldChange>,
+    /// A sweep that is made or undone.
+    pub sweep: Option<SweepChange>,
+    /// Tombstones that are taken down, by owner and uid.
+    pub unburied: Vec<(OwnerId, Option<String>)>,
     /// Form of the history.
     pub history: History,
     /// The ledger as it is then.
@@ -163,6 +168,8 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::RenewLeases(owners) => lease::renew(&mut draft, actor, owners)?,
         Command::EndLease(asked) => lease::end(&mut draft, actor, asked)?,
         Command::Purge(due) => quarantine::purge(&mut draft, actor, due)?,
+        Command::Sweep(asked) => sweep::sweep(&mut draft, actor, asked)?,
+        Command::UndoSweep(id) => undo::undo(&mut draft, actor, *id)?,
         Command::CreateToken(token) => tokens::create(&mut draft, actor, token)?,
         Command::DeleteToken(id) => tokens::delete(&mut draft, actor, id)?,
     }

@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::owner::OwnerId;
+use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -171,6 +172,34 @@ pub struct Promoted {
     pub owner: OwnerId,
 }
 
+/// A held record set that points at a name that is gone, or has no data for it any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dangling {
+    /// Apex of its zone.
+    pub zone: Name,
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub rtype: Rtype,
+    /// Its set id, empty if there is none.
+    pub set_id: String,
+    /// Its owner.
+    pub owner: OwnerId,
+    /// The name that it points at.
+    pub target: Name,
+}
+
+/// An owner that a sweep found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The owner.
+    pub owner: OwnerId,
+    /// The owners above it, nearest first.
+    pub parents: Vec<OwnerId>,
+    /// How many claims it has that are not in quarantine.
+    pub records: u64,
+}
+
 /// What came of a command that was not refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -196,6 +225,14 @@ pub struct Report {
     pub renewed: Vec<(OwnerId, Moment)>,
     /// Owners asked for that are not there.
     pub unknown: Vec<OwnerId>,
+    /// What points at nothing now (of a dry run: would), and did not before.
+    pub dangling: Vec<Dangling>,
+    /// Whether there is more of that than is listed.
+    pub more_dangling: bool,
+    /// Number of the sweep that was made.
+    pub sweep: Option<u64>,
+    /// What it found, each owner after those above it.
+    pub candidates: Vec<Candidate>,
 }
 
 /// Why nothing of a command is in effect.
@@ -205,12 +242,14 @@ pub struct Refusal {
     pub problem: Problem,
     /// Of `atomic` commands, each item that was refused.
     pub items: Vec<Item>,
+    /// Of `referenced_by`, what would point at nothing.
+    pub dangling: Vec<Dangling>,
 }
 
 impl Refusal {
     /// For one reason.
     pub fn new(code: Code, detail: impl Into<String>) -> Refusal {
-        Refusal { problem: Problem::new(code, detail), items: Vec::new() }
+        Problem::new(code, detail).into()
     }
 
     /// Its code.
@@ -221,6 +260,6 @@ impl Refusal {
 
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Refusal {
-        Refusal { problem, items: Vec::new() }
+        Refusal { problem, items: Vec::new(), dangling: Vec::new() }
     }
 }

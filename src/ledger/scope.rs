@@ -7,7 +7,8 @@ use super::claim::Claim;
 use super::command::{Apply, BadWish, Change, Command, Fate, ImportZone, OwnerKeys, Transfer, Wish};
 use super::hold::Hold;
 use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
-use super::report::Holder;
+use super::report::{Holder, Problem};
+use super::sweep::Swept;
 use super::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
@@ -53,6 +54,8 @@ pub struct Scope {
     pub token: Option<String>,
     /// This hold, its owner, and that one's claims with all at the same names.
     pub hold: Option<u64>,
+    /// This sweep, with all at the names of what it took.
+    pub sweep: Option<u64>,
     /// Whether the actor is bound to no owner.
     is_unbound: bool,
 }
@@ -112,6 +115,11 @@ impl Scope {
                 scope.subtree_of = Some(purge.owner.clone());
                 scope.zones.extend(purge.claims.iter().map(|due| due.zone.clone()));
             }
+            Command::Sweep(sweep) => {
+                scope.owners.insert(sweep.scope.clone());
+                scope.subtree_of = Some(sweep.scope.clone());
+            }
+            Command::UndoSweep(id) => scope.sweep = Some(*id),
             Command::CreateToken(token) => {
                 scope.token = Some(token.id.clone());
                 if let Role::Owner(owner) = &token.role {
@@ -265,10 +273,18 @@ pub struct Ledger {
     pub below: HashMap<NameKey, Below>,
     /// Who has claims in the zone that is deleted.
     pub claimants: Vec<OwnerNumber>,
+    /// The first claims in the zone that is deleted, up to [`super::limits::MAX_LISTED`].
+    pub going: Vec<Claim>,
+    /// How many claims are in the zone that is deleted.
+    pub going_count: u64,
     /// Zones of the owners that are deleted.
     pub owned_zones: Vec<ZoneNumber>,
     /// The hold that is decided on, or that of the owner whose full set is written.
     pub hold: Option<Hold>,
+    /// Names that are not to be emptied, since others point at them, each with why.
+    pub kept: HashMap<Name, Problem>,
+    /// The sweep that is undone.
+    pub sweep: Option<Swept>,
     /// Whether the token named is there.
     pub token_exists: bool,
 }

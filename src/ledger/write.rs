@@ -186,7 +186,7 @@ pub(super) fn finish(draft: &mut Draft, manner: Manner) -> Result<(), Refusal> {
     let items: Vec<Item> = draft.report.results.iter().filter(is_refused).cloned().collect();
     match items.iter().find_map(|item| item.problem.clone()) {
         None => Ok(()),
-        Some(problem) => Err(Refusal { problem, items }),
+        Some(problem) => Err(Refusal { items, ..problem.into() }),
     }
 }
 
@@ -350,6 +350,11 @@ fn put(draft: &mut Draft, wish: Claim, existing: Option<Claim>, state: ClaimStat
     }
 }
 
+/// How many of so many claims the brake lets go at once, or the caller does.
+pub(super) fn let_through(total: u64, most: Option<u64>) -> u64 {
+    BRAKE_FREE.max(total * BRAKE_PER_CENT / 100).max(most.unwrap_or(0))
+}
+
 /// Deletes what the owner claims and did not list, unless the brake holds it (ownership.md section 3.1).
 fn prune(
     draft: &mut Draft,
@@ -368,7 +373,7 @@ fn prune(
         let zone = draft.ledger.zones.get(&claim.zone);
         (claim.zone, zone.and_then(|zone| claim.name.sort_key(&zone.name)), claim.rtype, claim.set_id.clone())
     });
-    let free = BRAKE_FREE.max(total * BRAKE_PER_CENT / 100).max(most.unwrap_or(0));
+    let free = let_through(total, most);
     let count = going.len() as u64;
     let mut held = Vec::new();
     for claim in going {
@@ -377,8 +382,11 @@ fn prune(
             .zones
             .get(&claim.zone)
             .and_then(|zone| entitlement::check_record(&draft.ledger, actor, zone, &claim.name, claim.rtype).err());
+        let kept = draft.ledger.kept.get(&claim.name).filter(|_| claim.is_held()).cloned();
         if let Some(problem) = forbidden {
             draft.report_claim(&claim, ItemOutcome::Invalid, Some(problem));
+        } else if let Some(problem) = kept.filter(|_| count <= free) {
+            draft.report_claim(&claim, ItemOutcome::Conflict, Some(problem));
         } else if count > free {
             let detail =
                 format!("{count} of {total} records would go at once: repeat with maxDeletes={count} if that is meant");
@@ -429,6 +437,10 @@ fn delete_named(
         |one: &&Claim| Some(one.owner) == owner && record.set_id.as_ref().is_none_or(|set_id| *set_id == one.set_id);
     let going: Vec<Claim> = at_type.iter().filter(is_meant).cloned().collect();
     for claim in &going {
+        if let Some(problem) = draft.ledger.kept.get(&claim.name).filter(|_| claim.is_held()).cloned() {
+            draft.report_claim(claim, ItemOutcome::Conflict, Some(problem));
+            continue;
+        }
         match fate {
             Going::Deleted => {
                 draft.remove_claim(claim);

@@ -261,6 +261,14 @@ pub(super) fn delete(draft: &mut Draft, actor: &Actor, apex: &Name) -> Result<()
             .into());
         }
     }
+    let listed = std::mem::take(&mut draft.ledger.going);
+    let more = draft.ledger.going_count.saturating_sub(listed.len() as u64);
+    for claim in &listed {
+        draft.report_claim(claim, ItemOutcome::Deleted, None);
+    }
+    for _ in 0..more {
+        draft.report.summary.add(ItemOutcome::Deleted);
+    }
     draft.zones.push(ZoneChange::Deleted(zone));
     draft.report.subject = Some(ItemOutcome::Deleted);
     Ok(())

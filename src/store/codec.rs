@@ -123,8 +123,19 @@ pub(super) fn owner_json(owner: &Owner, parent: Option<&str>) -> String {
     Value::Object(map).to_string()
 }
 
+/// A zone in the history, as it goes with so many claims.
+pub(super) fn zone_json_with_count(zone: &ZoneRow, claims: u64) -> String {
+    let mut map = zone_map(zone);
+    map.insert("records".to_owned(), claims.into());
+    Value::Object(map).to_string()
+}
+
 /// A zone in the history.
 pub(super) fn zone_json(zone: &ZoneRow) -> String {
+    Value::Object(zone_map(zone)).to_string()
+}
+
+fn zone_map(zone: &ZoneRow) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert("owner".to_owned(), zone.owner.as_str().into());
     map.insert("defaultTtl".to_owned(), zone.default_ttl.into());
@@ -133,7 +144,7 @@ pub(super) fn zone_json(zone: &ZoneRow) -> String {
     if let Some(group) = &zone.upstream_group {
         map.insert("upstreamGroup".to_owned(), group.clone().into());
     }
-    Value::Object(map).to_string()
+    map
 }
 
 fn names(names: &[Name]) -> Vec<String> {

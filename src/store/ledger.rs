@@ -11,11 +11,13 @@ use super::columns::{self, Apexes};
 use super::error::StoreError;
 use super::{page, sql};
 use crate::ledger::claim::{Claim, ClaimState};
-use crate::ledger::limits::MAX_BELOW;
+use crate::ledger::limits::{MAX_BELOW, MAX_LISTED};
 use crate::ledger::owner::{OwnerId, OwnerNumber, Tombstone};
 use crate::ledger::scope::{Below, Ledger, NameKey, Scope, is_redirection};
 use crate::ledger::zone::ZoneNumber;
+use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
+use crate::wire::rdata;
 use crate::zone::alias::Moment;
 
 /// Names of one statement whose claims come in one column.
@@ -35,6 +37,9 @@ pub(super) async fn read(
     reading.subtrees(scope).await?;
     if let Some(apex) = &scope.claimants_of {
         reading.claimants(apex).await?;
+    }
+    if let Some(id) = scope.sweep {
+        reading.sweep(id).await?;
     }
     reading.names(scope).await?;
     reading.redirections().await?;
@@ -117,7 +122,7 @@ impl Reading<'_> {
             return Ok(());
         }
         let rows = self.rows(sql::TOMBSTONES, text_list(ids.iter().map(OwnerId::to_string))).await?;
-        self.ledger.tombstones = rows.iter().filter_map(tombstone).collect();
+        self.ledger.tombstones.extend(rows.iter().filter_map(tombstone));
         Ok(())
     }
 
@@ -264,17 +269,28 @@ impl Reading<'_> {
         let rows = sqlx::query(sql::CLAIMANTS).bind(i64::from(zone.0)).fetch_all(&mut *self.connection).await?;
         let numbers: BTreeSet<u32> = rows.iter().filter_map(|row| columns::number(row, 0, "").ok()).collect();
         self.ledger.claimants = numbers.iter().copied().map(OwnerNumber).collect();
+        let count: i64 =
+            sqlx::query_scalar(sql::COUNT_GOING).bind(i64::from(zone.0)).fetch_one(&mut *self.connection).await?;
+        self.ledger.going_count = u64::try_from(count).unwrap_or(0);
+        let rows = sqlx::query(sql::CLAIMS_GOING)
+            .bind(i64::from(zone.0))
+            .bind(None::<i64>)
+            .bind(i64::try_from(MAX_LISTED).unwrap_or(i64::MAX))
+            .fetch_all(&mut *self.connection)
+            .await?;
+        self.ledger.going = rows.iter().filter_map(|row| columns::claim(row, &self.apexes).ok()).collect();
         self.owners_by_id(numbers).await
     }
 
     async fn names(&mut self, scope: &Scope) -> Result<(), StoreError> {
         let mut by_zone: BTreeMap<ZoneNumber, Vec<Name>> = BTreeMap::new();
-        for (apex, name) in &scope.names {
-            let Some(zone) = self.ledger.zone(apex).map(|zone| zone.number) else { continue };
+        let asked = scope.names.iter().filter_map(|(apex, name)| Some((self.ledger.zone(apex)?.number, name.clone())));
+        let keys: Vec<(ZoneNumber, Name)> = asked.chain(self.swept_names()).collect();
+        for (zone, name) in keys {
             let key = NameKey { zone, name: name.clone() };
             if let Entry::Vacant(unread) = self.ledger.claims.entry(key) {
                 unread.insert(Vec::new());
-                by_zone.entry(zone).or_default().push(name.clone());
+                by_zone.entry(zone).or_default().push(name);
             }
         }
         for (zone, names) in by_zone {
@@ -306,6 +322,41 @@ impl Reading<'_> {
     fn keys_of(&self, zone: ZoneNumber, names: &[Name]) -> Option<String> {
         let apex = self.apexes.get(&zone)?;
         Some(text_list(names.iter().filter_map(|name| name.sort_key(apex)).map(|key| hexadecimal(&key))))
+    }
+
+    /// The sweep that is undone, its owners as they are now, and its zones.
+    async fn sweep(&mut self, id: u64) -> Result<(), StoreError> {
+        let Some(found) = super::sweeps::read(&mut *self.connection, id).await? else { return Ok(()) };
+        let swept = found.swept;
+        let mut owners = BTreeSet::from([swept.scope.clone()]);
+        owners.extend(swept.owners.iter().map(|one| one.owner.id.clone()));
+        owners.extend(swept.owners.iter().filter_map(|one| one.parents.first().cloned()));
+        self.owners_by_name(&owners).await?;
+        self.tombstones(&owners).await?;
+        let claims = swept.owners.iter().flat_map(|one| &one.claims);
+        let zones: BTreeSet<u32> = claims
+            .map(|claim| claim.zone.0)
+            .chain(swept.owners.iter().flat_map(|one| &one.zones).map(|zone| zone.0))
+            .collect();
+        self.zones_by_id(&zones.into_iter().collect::<Vec<_>>()).await?;
+        self.ledger.sweep = Some(swept);
+        Ok(())
+    }
+
+    /// Names of what the sweep took, and those by which an ALIAS or an NS is judged.
+    fn swept_names(&self) -> Vec<(ZoneNumber, Name)> {
+        let mut names = Vec::new();
+        for claim in self.ledger.sweep.iter().flat_map(|swept| &swept.owners).flat_map(|one| &one.claims) {
+            let Some(apex) = self.apexes.get(&claim.zone) else { continue };
+            names.push((claim.zone, claim.name.clone()));
+            if claim.rtype == Rtype::ALIAS {
+                names.push((claim.zone, apex.clone()));
+            } else if claim.rtype == Rtype::NS {
+                let targets = claim.records.iter().filter_map(|record| rdata::target(Rtype::NS, record));
+                names.extend(targets.filter(|name| name.is_at_or_below(apex)).map(|name| (claim.zone, name)));
+            }
+        }
+        names
     }
 
     async fn claims_at(
@@ -351,7 +402,9 @@ impl Reading<'_> {
                 keys.insert(NameKey { zone: zone.number, name: name.clone() });
             }
         }
-        for claim in self.ledger.claims.values().flatten().filter(|claim| claim.state == ClaimState::Queued) {
+        let swept = self.ledger.sweep.iter().flat_map(|swept| &swept.owners).flat_map(|one| &one.claims);
+        let queued = self.ledger.claims.values().flatten().filter(|claim| claim.state == ClaimState::Queued);
+        for claim in queued.chain(swept) {
             if is_redirection(claim.rtype, self.apexes.get(&claim.zone) == Some(&claim.name)) {
                 keys.insert(NameKey { zone: claim.zone, name: claim.name.clone() });
             }
@@ -384,7 +437,8 @@ impl Reading<'_> {
         self.owners_by_id(numbers).await?;
         let ledger = &mut self.ledger;
         let below = ledger.below.values_mut().flat_map(|below| &mut below.claims);
-        for claim in ledger.claims.values_mut().chain(ledger.redirections.values_mut()).flatten().chain(below) {
+        let claims = ledger.claims.values_mut().chain(ledger.redirections.values_mut()).flatten();
+        for claim in claims.chain(below).chain(&mut ledger.going) {
             if let Some(owner) = ledger.owners.get(&claim.owner) {
                 claim.owner_id = owner.id.clone();
             }
@@ -413,7 +467,7 @@ fn tombstone(row: &SqliteRow) -> Option<Tombstone> {
 }
 
 /// Keys above and below all keys of names below one.
-fn range_below(apex: &Name, name: &Name) -> Option<(Vec<u8>, Vec<u8>)> {
+pub(super) fn range_below(apex: &Name, name: &Name) -> Option<(Vec<u8>, Vec<u8>)> {
     let first = name.sort_key(apex)?;
     let mut last = first.clone();
     match last.last_mut() {

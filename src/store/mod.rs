@@ -8,6 +8,7 @@ mod holds;
 mod leases;
 mod ledger;
 pub mod load;
+pub mod once;
 pub mod open;
 mod page;
 pub mod paging;
@@ -16,6 +17,8 @@ pub mod reader;
 pub mod refused;
 pub mod rows;
 mod sql;
+pub mod sweeps;
+pub mod targets;
 pub mod token;
 pub mod writer;
 

@@ -183,6 +183,12 @@ statements! {
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
             c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
         FROM claim AS c WHERE c.zone_id = ?1 AND c.owner_id NOT IN (?2, ?3)";
+    CLAIMS_GOING = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        FROM claim AS c WHERE c.zone_id = ?1 AND (?2 IS NULL OR c.owner_id = ?2)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?3";
+    COUNT_GOING = "SELECT count(*) FROM claim WHERE zone_id = ?1";
     CLAIMANTS = "SELECT DISTINCT owner_id FROM claim WHERE zone_id = ?1";
     WRITE_CLAIM = "
         INSERT OR REPLACE INTO claim (zone_id, name_key, rtype, owner_id, set_id, ttl, data, alias, share, labels,
@@ -234,6 +240,72 @@ statements! {
         FROM hold AS h CROSS JOIN owner AS o ON o.id = h.owner_id WHERE h.owner_id = ?1";
     WRITE_HOLD = "INSERT INTO hold (id, owner_id, since, claims, deletes) VALUES (?1, ?2, ?3, ?4, ?5)";
     DELETE_HOLD = "DELETE FROM hold WHERE owner_id = ?1";
+
+    SWEEPS = "
+        SELECT s.id, s.scope, s.parents, s.mode, s.as_of, s.at, s.actor, s.state, s.taken
+        FROM sweep AS s WHERE s.at >= ?1 ORDER BY s.id DESC";
+    SWEEP = "
+        SELECT s.id, s.scope, s.parents, s.mode, s.as_of, s.at, s.actor, s.state, s.taken
+        FROM sweep AS s WHERE s.id = ?1";
+    SWEPT = "SELECT w.owner, w.parents, w.records, w.before FROM swept AS w WHERE w.sweep_id = ?1 ORDER BY w.item";
+    WRITE_SWEEP = "
+        INSERT INTO sweep (id, scope, parents, mode, as_of, at, actor, state, taken)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    WRITE_SWEPT = "
+        INSERT INTO swept (sweep_id, item, owner, parents, records, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    MOVE_SWEEP = "UPDATE sweep SET state = ?2 WHERE id = ?1";
+    TRIM_SWEEPS = "
+        DELETE FROM sweep WHERE at < ?1 OR id IN (
+            SELECT n.id FROM (SELECT s.id, s.taken = 0 AS idle,
+                    row_number() OVER (PARTITION BY s.taken = 0 ORDER BY s.id DESC) AS place,
+                    sum(s.taken) OVER (ORDER BY s.id DESC) AS total
+                FROM sweep AS s WHERE s.at >= ?1) AS n
+            WHERE (n.idle AND n.place > ?3) OR (NOT n.idle AND (n.place > ?2 OR (n.total > ?4 AND n.place > 1))))";
+    UNBURY = "DELETE FROM tombstone WHERE name = ?1 AND uid = ?2";
+
+    ONCE = "SELECT print, status, body FROM once WHERE token = ?1 AND key = ?2 AND at >= ?3";
+    WRITE_ONCE = "
+        INSERT OR REPLACE INTO once (token, key, print, status, body, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    TRIM_ONCE = "
+        DELETE FROM once WHERE id <= (SELECT max(id) FROM once) + 1 - ?3
+            OR id IN (SELECT o.id FROM once AS o WHERE o.at < ?1 ORDER BY o.at LIMIT ?2)";
+
+    WRITE_TARGETS = "
+        INSERT OR REPLACE INTO target (target_key, zone_id, name_key, rtype, owner_id, set_id)
+        SELECT unhex(j.value ->> 0), j.value ->> 1, unhex(j.value ->> 2), j.value ->> 3, j.value ->> 4, j.value ->> 5
+        FROM json_each(?1) AS j";
+    DELETE_TARGETS = "
+        DELETE FROM target
+        WHERE (target_key, zone_id, name_key, rtype, owner_id, set_id) IN (
+            SELECT unhex(j.value ->> 0), j.value ->> 1, unhex(j.value ->> 2), j.value ->> 3, j.value ->> 4,
+                j.value ->> 5
+            FROM json_each(?1) AS j)";
+    CLAIMS_WITH_TARGETS = "
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.data
+        FROM claim AS c
+        WHERE (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) > (?1, ?2, ?3, ?4, ?5) AND c.zone_id <= ?6
+            AND c.rtype IN (2, 5, 15, 33, 64, 65, 65401)
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id
+        LIMIT ?7";
+    TARGETS_FILLED = "SELECT is_filled FROM target_state";
+    NOTE_TARGETS_FILLED = "UPDATE target_state SET is_filled = 1";
+    REFERENCES_TO = "
+        SELECT t.target_key, t.zone_id, t.name_key, t.rtype, t.owner_id, t.set_id, z.name, o.name
+        FROM json_each(?1) AS j CROSS JOIN target AS t ON t.target_key = unhex(j.value)
+            CROSS JOIN claim AS c ON (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id)
+                = (t.zone_id, t.name_key, t.rtype, t.owner_id, t.set_id) AND c.state = 'held'
+            CROSS JOIN zone AS z ON z.id = t.zone_id
+            CROSS JOIN owner AS o ON o.id = t.owner_id
+        LIMIT ?2";
+    REFERENCES_BELOW = "
+        SELECT t.target_key, t.zone_id, t.name_key, t.rtype, t.owner_id, t.set_id, z.name, o.name
+        FROM target AS t
+            CROSS JOIN claim AS c ON (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id)
+                = (t.zone_id, t.name_key, t.rtype, t.owner_id, t.set_id) AND c.state = 'held'
+            CROSS JOIN zone AS z ON z.id = t.zone_id
+            CROSS JOIN owner AS o ON o.id = t.owner_id
+        WHERE t.target_key > ?1 AND t.target_key < ?2
+        LIMIT ?3";
 
     QUARANTINE = "
         INSERT OR REPLACE INTO quarantine (zone_id, name_key, rtype, owner_id, set_id, until_at)

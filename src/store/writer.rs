@@ -8,12 +8,13 @@ use sqlx::{Connection, Sqlite, SqliteConnection};
 
 use super::codec;
 use super::error::StoreError;
-use super::{columns, holds, leases, ledger, open, quarantine, sql};
+use super::{columns, holds, leases, ledger, open, quarantine, sql, sweeps, targets};
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::claim::Claim;
 use crate::ledger::command::NewToken;
 use crate::ledger::fresh::{Fresh, FreshClaim};
+use crate::ledger::limits::MAX_LISTED;
 use crate::ledger::owner::{Owner, OwnerId, OwnerNumber};
 use crate::ledger::plan::{ClaimChange, History, Plan, TokenChange, ZoneChange};
 use crate::ledger::scope::{Ledger, Scope};
@@ -61,6 +62,7 @@ impl Writer {
     pub async fn open(database: &Path) -> Result<Writer, StoreError> {
         let lock = open::lock(database)?;
         let mut connection = open::connect_writer(database).await?;
+        targets::fill(&mut connection).await?;
         let (revision, next_owner, next_zone, _): (i64, i64, i64, String) =
             sqlx::query_as(sql::READ_META).fetch_one(&mut connection).await?;
         let counters = Counters {
@@ -144,6 +146,10 @@ impl Writer {
                 .execute(&mut self.connection)
                 .await?;
         }
+        for (owner, uid) in &plan.unburied {
+            let query = sqlx::query(sql::UNBURY).bind(owner.as_str()).bind(uid.as_deref().unwrap_or(""));
+            query.execute(&mut self.connection).await?;
+        }
         for change in &plan.zones {
             self.write_zone(plan, change, &mut history).await?;
         }
@@ -159,6 +165,11 @@ impl Writer {
             if let Some(one) = change.after.as_ref().or(change.before.as_ref()) {
                 history.write(&mut self.connection, Row::of("hold", one.owner_id.as_str(), before, after)).await?;
             }
+        }
+        if let Some(change) = &plan.sweep {
+            sweeps::write(&mut self.connection, change, origin.now).await?;
+            let (scope, before, after) = sweeps::history(change);
+            history.write(&mut self.connection, Row::of("sweep", scope.as_str(), before, after)).await?;
         }
         for (zone, serial) in served {
             sqlx::query(sql::WRITE_SERIAL)
@@ -250,8 +261,10 @@ impl Writer {
             }
             ZoneChange::Deleted(zone) => {
                 self.write_history_of_zone(plan, zone, history).await?;
-                history.write(&mut self.connection, Row::zone(zone, Some(codec::zone_json(zone)), None)).await?;
+                let before = codec::zone_json_with_count(zone, plan.ledger.going_count);
+                history.write(&mut self.connection, Row::zone(zone, Some(before), None)).await?;
                 let number = i64::from(zone.number.0);
+                targets::delete_zone(&mut self.connection, zone.number).await?;
                 sqlx::query(sql::END_QUARANTINE_OF_ZONE).bind(number).execute(&mut self.connection).await?;
                 sqlx::query(sql::DELETE_CLAIMS_OF_ZONE).bind(number).execute(&mut self.connection).await?;
                 sqlx::query(sql::DELETE_ZONE).bind(number).execute(&mut self.connection).await?;
@@ -260,7 +273,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The claims that go with a zone; those of its import and of the server go as the zone's own row.
+    /// The claims that go with a zone: all of other owners, the first of its import, of which the zone's own row tells the
+    /// number, and none of the server.
     async fn write_history_of_zone(
         &mut self,
         plan: &Plan,
@@ -270,12 +284,17 @@ impl Writer {
         let own = plan.ledger.owner(&OwnerId::of_zone(&zone.name)).map_or(0, |owner| owner.number.0);
         let system = plan.ledger.owner(&OwnerId::system()).map_or(0, |owner| owner.number.0);
         let apexes = columns::Apexes::from([(zone.number, zone.name.clone())]);
-        let rows = sqlx::query(sql::CLAIMS_OF_OTHERS)
+        let mut rows = sqlx::query(sql::CLAIMS_OF_OTHERS)
             .bind(i64::from(zone.number.0))
             .bind(i64::from(own))
             .bind(i64::from(system))
             .fetch_all(&mut self.connection)
             .await?;
+        let imported = sqlx::query(sql::CLAIMS_GOING)
+            .bind(i64::from(zone.number.0))
+            .bind(Some(i64::from(own)))
+            .bind(i64::try_from(MAX_LISTED).unwrap_or(i64::MAX));
+        rows.extend(imported.fetch_all(&mut self.connection).await?);
         for claim in rows.iter().filter_map(|row| columns::claim(row, &apexes).ok()) {
             let Some(owner) = plan.ledger.owners.get(&claim.owner) else { continue };
             let row = Row {
@@ -330,6 +349,7 @@ impl Writer {
             self.write_plain(rows).await?;
         }
         quarantine::write(&mut self.connection, plan, history.origin.now).await?;
+        targets::write(&mut self.connection, plan).await?;
         for list in key_lists(plan, plan.asserted.iter()) {
             let query = sqlx::query(sql::ASSERT_CLAIMS).bind(list).bind(signed(history.origin.now.0));
             query.execute(&mut self.connection).await?;
@@ -403,7 +423,8 @@ impl Writer {
     }
 }
 
-/// Numbers of 64 bits as SQLite has them; those beyond its range do not occur before the year 292,278,994.
+/// Numbers of 64 bits as SQLite has them. Those beyond its range do not occur: times not before the year 292,278,994, and
+/// callers' numbers are refused from `limits::MAX_COUNTER` on.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

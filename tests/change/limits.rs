@@ -134,3 +134,22 @@ async fn ten_thousand_commands_wait_and_the_next_is_told_to_come_back() {
     let answers = waiting.join_all().await;
     assert!(answers.iter().filter(|answer| answer.is_ok()).count() >= 9_000);
 }
+
+#[tokio::test]
+async fn a_generation_or_epoch_that_the_store_cannot_keep_is_refused() {
+    use tenured::ledger::command::{DeleteOwner, OwnerKeys, PutOwner};
+    let server = Server::with_zone().await;
+    let most = u64::try_from(i64::MAX).expect("it fits");
+    let put = |generation: Option<u64>, epoch: Option<u64>| {
+        let keys = OwnerKeys { generation, epoch, ..OwnerKeys::default() };
+        Command::PutOwner(PutOwner { owner: id("team"), keys })
+    };
+    for (generation, epoch) in [(Some(most + 1), None), (None, Some(u64::MAX))] {
+        assert_eq!(server.run(put(generation, epoch)).await.expect_err("too large").code(), Code::LimitExceeded);
+    }
+    server.run(put(Some(most), Some(most))).await.expect("the largest");
+    let delete = DeleteOwner { epoch: Some(most + 1), ..DeleteOwner::new(id("team")) };
+    assert_eq!(server.run(Command::DeleteOwner(delete)).await.expect_err("too large").code(), Code::LimitExceeded);
+    let owner = server.reader.owner(&id("team")).await.expect("a read").expect("it stays").owner;
+    assert_eq!((owner.generation, owner.epoch), (Some(most), Some(most)));
+}

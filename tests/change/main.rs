@@ -1,5 +1,6 @@
 //! The change flow from command to published Snapshot, over a real store (ownership.md sections 2 and 7).
 
+mod dangling;
 mod guarantees;
 mod holds;
 mod leases;
@@ -12,6 +13,7 @@ mod quarantine;
 mod steps;
 mod store;
 mod support;
+mod sweeps;
 mod tokens;
 mod transfers;
 mod types;

@@ -7,12 +7,15 @@ use tenured::ledger::actor::Actor;
 use tenured::ledger::alias_options::AliasOptions;
 use tenured::ledger::claim::Claim;
 use tenured::ledger::command::{
-    Apply, Change, Command, CreateZone, DeleteOwner, Going, OnConflict, OwnerKeys, PutOwner, RecordName, Wish,
+    Apply, Change, Command, CreateZone, DeleteOwner, EndLease, Going, LeaseStep, OnConflict, OwnerKeys, PutOwner,
+    RecordName, Sweep, Transfer, Wish,
 };
+use tenured::ledger::lease::{LeaseKeys, OnExpiry};
 use tenured::ledger::owner::{Labels, OwnerId};
 use tenured::ledger::plan::{Plan, plan};
 use tenured::ledger::report::Refusal;
 use tenured::ledger::scope::{Below, Ledger, NameKey};
+use tenured::ledger::sweep::{SweepChange, SweepMode, Swept};
 use tenured::wire::codes::Rtype;
 use tenured::wire::name::Name;
 use tenured::zone::alias::Moment;
@@ -36,12 +39,57 @@ pub(crate) struct Asked {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Apply { owner: u8, asked: Vec<Asked>, queue: bool },
-    Put { owner: u8, asked: Asked, queue: bool },
-    Delete { owner: u8, name: usize, rtype: Rtype },
-    Quarantine { owner: u8, name: usize, rtype: Rtype },
-    DeleteOwner { owner: u8 },
-    Move { owner: u8, parent: u8 },
+    Apply {
+        owner: u8,
+        asked: Vec<Asked>,
+        queue: bool,
+    },
+    Put {
+        owner: u8,
+        asked: Asked,
+        queue: bool,
+    },
+    Delete {
+        owner: u8,
+        name: usize,
+        rtype: Rtype,
+    },
+    Quarantine {
+        owner: u8,
+        name: usize,
+        rtype: Rtype,
+    },
+    DeleteOwner {
+        owner: u8,
+    },
+    Move {
+        owner: u8,
+        parent: u8,
+    },
+    Transfer {
+        from: u8,
+        to: u8,
+        name: usize,
+    },
+    Lease {
+        owner: u8,
+        policy: OnExpiry,
+    },
+    Expire {
+        owner: u8,
+    },
+    RunPolicy {
+        owner: u8,
+    },
+    Sweep {
+        top: u8,
+        live: Vec<u8>,
+        mode: SweepMode,
+    },
+    /// Of the sweep so many before the last.
+    Undo {
+        back: usize,
+    },
 }
 
 pub(crate) fn asked() -> impl Strategy<Value = Asked> {
@@ -63,7 +111,15 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         2 => (0..4_u8, asked()).prop_map(|(owner, one)| Step::Delete { owner, name: one.name, rtype: one.rtype }),
         1 => (0..4_u8, asked()).prop_map(|(owner, one)| Step::Quarantine { owner, name: one.name, rtype: one.rtype }),
         1 => (0..4_u8).prop_map(|owner| Step::DeleteOwner { owner }),
-        1 => (0..4_u8, 0..4_u8).prop_map(|(owner, parent)| Step::Move { owner, parent }),
+        2 => (0..4_u8, 0..4_u8).prop_map(|(owner, parent)| Step::Move { owner, parent }),
+        1 => (0..4_u8, 0..4_u8, 0..NAMES.len()).prop_map(|(from, to, name)| Step::Transfer { from, to, name }),
+        1 => (0..4_u8, proptest::sample::select(&OnExpiry::ALL[..]))
+            .prop_map(|(owner, policy)| Step::Lease { owner, policy }),
+        1 => (0..4_u8).prop_map(|owner| Step::Expire { owner }),
+        1 => (0..4_u8).prop_map(|owner| Step::RunPolicy { owner }),
+        2 => (0..4_u8, proptest::collection::vec(0..4_u8, 0..2), proptest::sample::select(&SweepMode::ALL[..]))
+            .prop_map(|(top, live, mode)| Step::Sweep { top, live, mode }),
+        2 => (0..3_usize).prop_map(|back| Step::Undo { back }),
     ]
 }
 
@@ -94,7 +150,11 @@ pub(crate) fn wish(asked: &Asked) -> Wish {
     }
 }
 
-pub(crate) fn command(step: &Step) -> Command {
+/// Seconds of every lease.
+const LEASE: u64 = 600;
+
+/// A step as a command; `sweeps` are the numbers of those made so far.
+pub(crate) fn command(step: &Step, sweeps: &[u64]) -> Command {
     let manner = |queue: bool| if queue { OnConflict::Queue } else { OnConflict::Reject };
     match step {
         Step::Apply { owner, asked, queue } => {
@@ -118,6 +178,34 @@ pub(crate) fn command(step: &Step) -> Command {
             let keys = OwnerKeys { parent: Some(owner_id(*parent)), ..OwnerKeys::default() };
             Command::PutOwner(PutOwner { owner: owner_id(*owner), keys })
         }
+        Step::Transfer { from, to, name: at } => Command::Transfer(Transfer {
+            from: owner_id(*from),
+            to: owner_id(*to),
+            zone: None,
+            name: Some(name(*at)),
+            rtype: None,
+            if_revision: None,
+        }),
+        Step::Lease { owner, policy } => {
+            let lease = LeaseKeys { seconds: Some(LEASE), on_expiry: Some(*policy), grace: None };
+            let keys = OwnerKeys { lease, ..OwnerKeys::default() };
+            Command::PutOwner(PutOwner { owner: owner_id(*owner), keys })
+        }
+        Step::Expire { owner } => {
+            let step = LeaseStep::Expire { expires: Moment(NOW.0 + LEASE * 1_000) };
+            Command::EndLease(EndLease { owner: owner_id(*owner), step })
+        }
+        Step::RunPolicy { owner } => {
+            Command::EndLease(EndLease { owner: owner_id(*owner), step: LeaseStep::RunPolicy { expired: NOW } })
+        }
+        Step::Sweep { top, live, mode } => Command::Sweep(Sweep {
+            scope: owner_id(*top),
+            as_of: None,
+            live: live.iter().map(|one| owner_id(*one)).collect(),
+            mode: *mode,
+            max_deletes: Some(1_000),
+        }),
+        Step::Undo { back } => Command::UndoSweep(sweeps.iter().rev().nth(*back).copied().unwrap_or(0)),
         Step::DeleteOwner { owner } => {
             Command::DeleteOwner(DeleteOwner { cascade: true, ..DeleteOwner::new(owner_id(*owner)) })
         }
@@ -125,13 +213,36 @@ pub(crate) fn command(step: &Step) -> Command {
 }
 
 /// A world in which every ledger is the whole of what there is.
-pub(crate) struct World(pub(crate) Ledger);
+pub(crate) struct World(pub(crate) Ledger, pub(crate) Vec<Swept>);
 
 impl World {
     pub(crate) fn new() -> World {
-        let world = World(Ledger { next_owner: 1, next_zone: 1, ..Ledger::default() });
+        let world = World(Ledger { next_owner: 1, next_zone: 1, ..Ledger::default() }, Vec::new());
         let made = world.plan(&Command::CreateZone(CreateZone::new(name(0))));
-        World(made.ledger)
+        World(made.ledger, Vec::new())
+    }
+
+    /// Goes on from a plan, with what the store would keep of it besides the ledger.
+    pub(crate) fn go_on(&mut self, planned: Plan) {
+        self.0 = planned.ledger;
+        self.0.sweep = None;
+        for new in planned.tombstones {
+            self.0.tombstones.retain(|old| (&old.owner, &old.uid) != (&new.owner, &new.uid));
+            self.0.tombstones.push(new);
+        }
+        match planned.sweep {
+            None => {}
+            Some(SweepChange::Made(swept)) => self.1.push(swept),
+            Some(SweepChange::Moved { id, after, .. }) => {
+                let swept = self.1.iter_mut().find(|one| one.id == id);
+                swept.expect("it was made").state = after;
+            }
+        }
+    }
+
+    /// Numbers of the sweeps that were made.
+    pub(crate) fn sweeps(&self) -> Vec<u64> {
+        self.1.iter().map(|one| one.id).collect()
     }
 
     pub(crate) fn plan(&self, command: &Command) -> Plan {
@@ -140,11 +251,15 @@ impl World {
 
     /// Plans a command and goes on from there.
     pub(crate) fn take(&mut self, command: &Command) {
-        self.0 = self.plan(command).ledger;
+        let planned = self.plan(command);
+        self.go_on(planned);
     }
 
     pub(crate) fn try_plan(&self, command: &Command) -> Result<Plan, Refusal> {
         let mut ledger = self.0.clone();
+        if let Command::UndoSweep(id) = command {
+            ledger.sweep = self.1.iter().find(|one| one.id == *id).cloned();
+        }
         // As the store gives them.
         ledger.claims.values_mut().for_each(|claims| claims.sort_by_key(|one| (one.rtype, one.owner)));
         ledger.below = NAMES.iter().enumerate().filter_map(|(at, _)| self.below(&name(at))).collect();

@@ -262,3 +262,24 @@ async fn a_large_file_is_whole_in_store_and_snapshot_and_keeps_the_rules() {
     assert_eq!(server.values("several.example.com.", "A"), ["0.0.0.1", "0.0.0.2"]);
     assert_eq!(server.serial("example.com."), 17);
 }
+
+#[tokio::test]
+async fn deleting_a_zone_tells_what_it_took_and_the_history_has_it() {
+    let server = Server::with_zone().await;
+    server.put("zone:example.com.", "www.example.com. A 192.0.2.1").await.expect("a record of the zone's own");
+    server.put("team", "team.example.com. A 192.0.2.2").await.expect("a record");
+    let report = server.run(Command::DeleteZone(name("example.com."))).await.expect("deleted");
+    let mut texts = items(&report);
+    texts.sort();
+    let gone = ["example.com. NS", "example.com. SOA", "team.example.com. A", "www.example.com. A"];
+    assert_eq!(texts, gone.map(|text| format!("{text} deleted")));
+    assert_eq!(report.summary.count(ItemOutcome::Deleted), 4);
+    let changes = server.reader.changes(&Default::default()).await.expect("the history").items;
+    let of_it = changes.iter().filter(|row| row.revision == report.revision);
+    let rows: Vec<String> = of_it.map(|row| format!("{} {}", row.name, row.rtype)).collect();
+    for row in ["example.com. zone", "team.example.com. A", "www.example.com. A"] {
+        assert!(rows.contains(&row.to_owned()), "{row}: {rows:?}");
+    }
+    let zone = changes.iter().find(|row| row.rtype == "zone" && row.after.is_none()).expect("its row");
+    assert!(zone.before.as_deref().is_some_and(|text| text.contains(r#""records":4"#)), "{zone:?}");
+}

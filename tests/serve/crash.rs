@@ -134,3 +134,55 @@ fn answers_go_on_while_the_store_is_locked_and_an_alarm_says_so_until_it_is_free
         assert!(std::time::Instant::now() < until, "the alarm goes on");
     }
 }
+
+#[test]
+fn kill_9_leaves_a_key_with_what_it_did_or_neither() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut server = Server::start(folder.path(), &[]);
+    assert_eq!(server.api("PUT", "/v1/zones/example.com.", Some(json!({}))).0, 201);
+    let names = |server: &Server| -> Vec<String> {
+        let (_, tokens) = server.api("GET", "/v1/tokens?limit=5000", None);
+        let items = tokens["items"].as_array().expect("a list").iter();
+        items.filter_map(|one| one["name"].as_str().map(str::to_owned)).collect()
+    };
+    for round in 0..3 {
+        let (http, token) = (server.http, server.token());
+        let (sent, answered) = std::sync::mpsc::channel();
+        let sender = std::thread::spawn(move || {
+            run(async move {
+                for number in 0.. {
+                    let key = format!("{round}-{number}");
+                    match post(http, &token, &key).await {
+                        Ok(id) => sent.send((key, Some(id))).expect("somebody listens"),
+                        Err(_gone) => return sent.send((key, None)).expect("somebody listens"),
+                    }
+                }
+            });
+        });
+        let mut known: Vec<(String, Option<String>)> = answered.iter().take(20).collect();
+        server.kill();
+        sender.join().expect("it ends with the server");
+        known.extend(answered.iter());
+        server = Server::start(folder.path(), &[]);
+        // Every request is sent again: what was acknowledged gets the same answer, and each is done once.
+        for (key, id) in &known {
+            let (http, token, sent) = (server.http, server.token(), key.clone());
+            let again = run(async move { post(http, &token, &sent).await }).expect("an answer");
+            assert!(id.as_ref().is_none_or(|id| *id == again), "{key}");
+        }
+        let made = names(&server);
+        for (key, _) in &known {
+            assert_eq!(made.iter().filter(|name| *name == key).count(), 1, "{key}");
+        }
+    }
+}
+
+/// Makes a token with the key as its name; gives back its id.
+async fn post(http: std::net::SocketAddr, token: &str, key: &str) -> Result<String, reqwest::Error> {
+    let request = reqwest::Client::new().post(format!("http://{http}/v1/tokens")).bearer_auth(token);
+    let request = request.header("Idempotency-Key", key).json(&json!({"name": key, "role": "read"}));
+    let response = request.send().await?;
+    assert_eq!(response.status(), 201);
+    let body: serde_json::Value = response.json().await?;
+    Ok(body["id"].as_str().expect("an id").to_owned())
+}

@@ -15,4 +15,5 @@ mod samples;
 #[path = "../support/server.rs"]
 mod server;
 mod sockets;
+mod sweeps;
 mod transfers;

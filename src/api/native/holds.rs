@@ -11,6 +11,7 @@ use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::command::{Command, DecideHold, HoldDecision};
 use crate::ledger::hold::Hold;
+use crate::ledger::report::Report;
 
 pub(super) fn routes() -> Vec<Route> {
     const WRITE: &[&str] = &["dryRun", "targetCheck", "wait", "refs"];
@@ -58,6 +59,7 @@ async fn decide(call: Call, decision: HoldDecision) -> Result<Response, Refused>
     let word = call.part("id");
     let id =
         Hold::id_of(word).ok_or_else(|| Refused::not_found(format!("there is no hold {}", word.escape_debug())))?;
-    let report = call.submit(Command::DecideHold(DecideHold { id, decision }), "", "").await?;
-    document(status_of(&report), &show::report(&report, None, call.dry_run()?))
+    let dry_run = call.dry_run()?;
+    let shape = move |report: &Report| (status_of(report), show::report(report, None, dry_run));
+    call.answer(Command::DecideHold(DecideHold { id, decision }), "", "", shape).await
 }

@@ -5,13 +5,14 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::api::auth::Access;
-use crate::api::call::{Call, Route, document, owner_id};
+use crate::api::call::{Call, Route, owner_id};
 use crate::api::documents::{RenewedDocument, RenewedLeases};
 use crate::api::json::{self, BodyLimit};
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::command::Command;
 use crate::ledger::owner::OwnerId;
+use crate::ledger::report::Report;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -31,16 +32,19 @@ async fn renew(call: Call) -> Result<Response, Refused> {
     call.check_write_parameters()?;
     let fields: RenewFields = json::read(&call.body())?;
     let owners: Vec<OwnerId> = fields.owners.iter().map(|text| owner_id("owners", text)).collect::<Result<_, _>>()?;
-    let report = call.submit(Command::RenewLeases(owners), "", "").await?;
+    let dry_run = call.dry_run()?;
+    call.answer(Command::RenewLeases(owners), "", "", move |report| (StatusCode::OK, shown(report, dry_run))).await
+}
+
+fn shown(report: &Report, dry_run: bool) -> RenewedLeases {
     let renewed = report.renewed.iter().map(|(owner, expires)| RenewedDocument {
         owner: owner.as_str().to_owned(),
         expires_at: show::moment(*expires),
     });
-    let shown = RenewedLeases {
+    RenewedLeases {
         revision: report.revision,
-        dry_run: call.dry_run()?,
+        dry_run,
         renewed: renewed.collect(),
         unknown: show::owner_ids(&report.unknown),
-    };
-    document(StatusCode::OK, &shown)
+    }
 }

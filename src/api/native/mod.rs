@@ -16,6 +16,7 @@ mod owners;
 mod propagation;
 mod records;
 mod revert;
+mod sweeps;
 mod tokens;
 mod transfers;
 mod write;
@@ -51,6 +52,7 @@ pub fn routes() -> Vec<Route> {
         transfers::routes(),
         holds::routes(),
         leases::routes(),
+        sweeps::routes(),
     ]
     .concat()
 }

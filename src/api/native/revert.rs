@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use axum::response::Response;
 use serde_json::Value;
 
+use super::write::status_of;
 use crate::api::auth::Access;
-use crate::api::call::{Call, Route, document};
+use crate::api::call::{Call, Route};
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::code::Code;
 use crate::ledger::command::{Change, Command, OnConflict, RecordName, Wish};
 use crate::ledger::limits::MAX_RECORDS;
 use crate::ledger::owner::OwnerId;
+use crate::ledger::report::Report;
 use crate::store::paging::{ChangeCursor, Page};
 use crate::store::rows::{ChangeFilter, ChangeRow};
 use crate::wire::codes::Rtype;
@@ -56,9 +58,12 @@ async fn revert(call: Call) -> Result<Response, Refused> {
             "revision {revision} changed nothing: GET /v1/changes lists those that did"
         )));
     }
-    let command = Command::Revert(inverse(&rows)?);
-    let report = call.submit(command, "", "").await?;
-    document(StatusCode::OK, &show::report(&report, None, call.dry_run()?))
+    // A sweep knows better what it took than its history does.
+    let is_sweep = |row: &ChangeRow| row.rtype == "sweep" && row.before.is_none();
+    let command =
+        if rows.iter().any(is_sweep) { Command::UndoSweep(revision) } else { Command::Revert(inverse(&rows)?) };
+    let dry_run = call.dry_run()?;
+    call.answer(command, "", "", move |report: &Report| (status_of(report), show::report(report, None, dry_run))).await
 }
 
 async fn rows_of(call: &Call, revision: u64) -> Result<Vec<ChangeRow>, Refused> {
@@ -83,7 +88,7 @@ fn inverse(rows: &[ChangeRow]) -> Result<Vec<Change>, Refused> {
     for row in rows {
         let owner = OwnerId::new(&row.owner).map_err(|_| no_inverse(row))?;
         match row.rtype.as_str() {
-            "zone" | "token" | "zonefile" => return Err(no_inverse(row)),
+            "zone" | "token" | "zonefile" | "sweep" | "hold" => return Err(no_inverse(row)),
             "owner" if row.after.is_none() => {
                 // It comes back with its first claim, below the owner that was above it.
                 let change = changes.entry(&row.owner).or_insert_with(|| Change::delete(owner, Vec::new()));

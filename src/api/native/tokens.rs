@@ -67,9 +67,6 @@ async fn show_one(call: Call) -> Result<Response, Refused> {
 
 async fn create(call: Call) -> Result<Response, Refused> {
     call.check_write_parameters()?;
-    if call.headers.contains_key("idempotency-key") {
-        return Err(Refused::bad_request("Idempotency-Key is not supported by this version: leave it out"));
-    }
     let fields: CreateFields = json::read(&call.body())?;
     if fields.name.is_empty() || fields.name.len() > MAX_TEXT || fields.name.chars().any(char::is_control) {
         return Err(Refused::bad_request(format!("name is 1 to {MAX_TEXT} octets without control characters")));
@@ -93,10 +90,14 @@ async fn create(call: Call) -> Result<Response, Refused> {
     let minted = token::mint()?;
     let new = NewToken { id: minted.id.clone(), name: fields.name, role, limits, hash: minted.hash, expires };
     let mut shown = shown(&new);
-    call.submit(Command::CreateToken(new), "", "").await?;
+    if !call.dry_run()? {
+        shown.created_at = Some(show::moment(call.state.clock.now()));
+    }
+    // No secret is ever stored: a repeat gets all but the token itself.
+    let kept = shown.clone();
+    call.submit_once(Command::CreateToken(new), "", "", move |_| (StatusCode::CREATED, kept.clone())).await?;
     if !call.dry_run()? {
         shown.token = Some(minted.text);
-        shown.created_at = Some(show::moment(call.state.clock.now()));
     }
     document(StatusCode::CREATED, &shown)
 }

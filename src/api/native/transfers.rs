@@ -6,11 +6,12 @@ use serde::Deserialize;
 
 use super::write::status_of;
 use crate::api::auth::Access;
-use crate::api::call::{Call, Route, document, name_of, owner_id};
+use crate::api::call::{Call, Route, name_of, owner_id};
 use crate::api::json::{self, BodyLimit};
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::command::{Command, Transfer};
+use crate::ledger::report::Report;
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 
@@ -72,6 +73,7 @@ async fn transfer(call: Call) -> Result<Response, Refused> {
     let fields: TransferFields = json::read(&call.body())?;
     let command = fields.read()?;
     let to = command.to.clone();
-    let report = call.submit(Command::Transfer(command), to.as_str(), "").await?;
-    document(status_of(&report), &show::report(&report, Some(&to), call.dry_run()?))
+    let (owner, dry_run) = (to.as_str().to_owned(), call.dry_run()?);
+    let shape = move |report: &Report| (status_of(report), show::report(report, Some(&to), dry_run));
+    call.answer(Command::Transfer(command), &owner, "", shape).await
 }
