@@ -1,9 +1,10 @@
 //! Documents of what is found to be odd (ownership.md section 4). Keys and times as in `documents`.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A token, and the owner that it writes for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActorDocument {
     /// Token id.
     pub token: String,
@@ -12,7 +13,7 @@ pub struct ActorDocument {
 }
 
 /// An RRset that does not come to rest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FlapDocument {
     /// Apex of the zone.
@@ -37,7 +38,7 @@ pub struct FlapDocument {
 }
 
 /// A claim that is refused or waits because of another owner.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictDocument {
     /// Apex of the zone.
     pub zone: String,
@@ -63,7 +64,7 @@ pub struct ConflictDocument {
 }
 
 /// A record that nobody may own any more.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrphanDocument {
     /// `ownerExpired`, `targetNxdomain`, `unclaimed`.
@@ -86,7 +87,7 @@ pub struct OrphanDocument {
 }
 
 /// Whether this node serves a revision of a zone.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PropagationDocument {
     /// Apex of the zone.

@@ -7,6 +7,7 @@ mod flaps;
 mod history;
 mod lifecycle;
 mod matrix;
+mod openapi;
 mod orphans;
 mod ownership;
 mod pages;

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 use crate::api::call::{Call, owner_id};
 use crate::api::documents::SourceDocument;
@@ -51,8 +52,9 @@ impl OwnerFields {
 }
 
 /// A record of a body.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = RecordWrite)]
 pub(super) struct RecordFields {
     pub(super) name: String,
     #[serde(rename = "type")]

@@ -11,6 +11,7 @@ mod health;
 mod holds;
 mod leases;
 mod metrics;
+mod openapi;
 mod orphans;
 mod owners;
 mod propagation;
@@ -26,6 +27,8 @@ use super::call::Route;
 use super::problem::Refused;
 use crate::ledger::code::Code;
 
+pub use openapi::text as openapi_text;
+
 /// Most rows of a list.
 pub const MAX_ROWS: usize = 100_000;
 
@@ -34,6 +37,7 @@ pub fn routes() -> Vec<Route> {
     [
         health::routes(),
         metrics::routes(),
+        openapi::routes(),
         zones::routes(),
         zonefile::routes(),
         records::routes(),

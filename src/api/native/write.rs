@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::fields::{self, OwnerFields, RecordFields, on_conflict};
 use crate::api::auth::Access;
@@ -37,10 +38,10 @@ pub(super) fn routes() -> Vec<Route> {
 // serde cannot flatten and refuse unknown keys at once, so the keys of an owner stand in each body.
 macro_rules! with_owner_keys {
     ($(#[$meta:meta])* struct $name:ident { $($field:tt)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Deserialize)]
+        #[derive(Debug, Deserialize, ToSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
-        struct $name {
+        $(#[$meta])*
+        pub(super) struct $name {
             generation: Option<u64>,
             epoch: Option<u64>,
             uid: Option<String>,
@@ -69,10 +70,12 @@ macro_rules! with_owner_keys {
 }
 
 with_owner_keys! {
+    #[schema(as = Apply)]
     struct ApplyFields { records: Vec<RecordFields>, }
 }
 
 with_owner_keys! {
+    #[schema(as = RecordsChange)]
     struct ChangeFields {
         #[serde(default)]
         upsert: Vec<RecordFields>,
@@ -81,9 +84,10 @@ with_owner_keys! {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct DeleteFields {
+#[schema(as = RecordName)]
+pub(super) struct DeleteFields {
     name: String,
     #[serde(rename = "type")]
     rtype: String,
@@ -92,9 +96,10 @@ struct DeleteFields {
 }
 
 /// One record set: name and type stand in the path, so `labels` are the record's.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PutFields {
+#[schema(as = RecordPut)]
+pub(super) struct PutFields {
     values: Vec<String>,
     zone: Option<String>,
     ttl: Option<i64>,
