@@ -9,8 +9,10 @@ mod lifecycle;
 mod matrix;
 mod openapi;
 mod orphans;
+mod overload;
 mod ownership;
 mod pages;
+mod permissions;
 mod propagation;
 mod strictness;
 

@@ -61,6 +61,7 @@ pub(super) struct PutFields {
     parent: Option<String>,
     #[serde(default, deserialize_with = "unique_map")]
     labels: Option<BTreeMap<String, String>>,
+    #[serde(default, deserialize_with = "json::optional_object")]
     source: Option<SourceDocument>,
     lease_seconds: Option<u64>,
     on_expiry: Option<String>,

@@ -29,7 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
 pub(super) struct TransferFields {
     from: String,
     to: String,
-    #[serde(default, rename = "match")]
+    #[serde(default, rename = "match", deserialize_with = "json::object")]
     matching: MatchFields,
     expected_revision: Option<u64>,
 }

@@ -16,9 +16,11 @@ use crate::api::json::{self, BodyLimit, unique_map};
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::command::{Apply, Change, Command, Going, RecordName};
+use crate::ledger::limits::MAX_RECORDS;
 use crate::ledger::owner::OwnerId;
 use crate::ledger::report::Report;
 use crate::ledger::wish;
+use crate::zone::node::MAX_RECORDS as MAX_VALUES;
 
 pub(super) fn routes() -> Vec<Route> {
     const APPLY: &[&str] = &["prune", "atomic", "onConflict", "maxDeletes", "dryRun", "targetCheck", "wait", "refs"];
@@ -49,6 +51,7 @@ macro_rules! with_owner_keys {
             parent: Option<String>,
             #[serde(default, deserialize_with = "unique_map")]
             labels: Option<BTreeMap<String, String>>,
+            #[serde(default, deserialize_with = "json::optional_object")]
             source: Option<SourceDocument>,
             $($field)*
         }
@@ -71,15 +74,18 @@ macro_rules! with_owner_keys {
 
 with_owner_keys! {
     #[schema(as = Apply)]
-    struct ApplyFields { records: Vec<RecordFields>, }
+    struct ApplyFields {
+        #[serde(deserialize_with = "json::objects::<MAX_RECORDS, _, _>")]
+        records: Vec<RecordFields>,
+    }
 }
 
 with_owner_keys! {
     #[schema(as = RecordsChange)]
     struct ChangeFields {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "json::objects::<MAX_RECORDS, _, _>")]
         upsert: Vec<RecordFields>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "json::objects::<MAX_RECORDS, _, _>")]
         delete: Vec<DeleteFields>,
     }
 }
@@ -100,6 +106,7 @@ pub(super) struct DeleteFields {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = RecordPut)]
 pub(super) struct PutFields {
+    #[serde(deserialize_with = "json::list::<MAX_VALUES, _, _>")]
     values: Vec<String>,
     zone: Option<String>,
     ttl: Option<i64>,
