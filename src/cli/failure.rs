@@ -115,7 +115,7 @@ impl Failure {
                 }
             }
             Failure::Problem(problem) => eprint!("{}", clean(&problem_text(problem))),
-            Failure::Waitable(problem) => eprint!("{}  {WAITING}\n", clean(&problem_text(problem))),
+            Failure::Waitable(problem) => eprintln!("{}  {WAITING}", clean(&problem_text(problem))),
         }
     }
 }

@@ -149,6 +149,16 @@ fn an_alias_is_listed_with_its_target_its_state_and_its_owners() {
     assert_eq!(row["records"][0]["families"].as_object().map(|families| families.len()), Some(1), "{out}");
     let (_, others) = service.api("GET", "/v1/alias-targets?owner=other", None);
     assert_eq!(others["items"], json!([]), "{others}");
+    // Of an owner with those below it, to any depth.
+    let child =
+        r#"{"parent":"deep/1","records":[{"name":"deep.example.com.","type":"ALIAS","values":["x.example.net."]}]}"#;
+    assert_eq!(service.api("PUT", "/v1/owners/deep%2F1", Some(r#"{"parent":"deep"}"#)).0, 201);
+    assert_eq!(service.api("PUT", "/v1/owners/deep%2F2/records", Some(child)).0, 200);
+    for owner in ["deep", "deep%2F1", "deep%2F2"] {
+        let (_, found) = service.api("GET", &format!("/v1/alias-targets?owner={owner}"), None);
+        assert_eq!(found["items"].as_array().map(Vec::len), Some(1), "{found}");
+        assert_eq!(found["items"][0]["records"][0]["name"], "deep.example.com.", "{found}");
+    }
     assert_eq!(service.api("GET", "/v1/aliases/web.example.com", None).0, 404);
     assert_eq!(service.api("GET", "/v1/alias-targets?olderThan=soon", None).0, 400);
 }

@@ -312,7 +312,6 @@ pub(super) const ALL: &[Operation] = &[
             reads::<write::ApplyFields>,
         ),
         headers: &[IF_MATCH],
-        ..NONE
     },
     Operation {
         method: PATCH,
@@ -330,7 +329,6 @@ pub(super) const ALL: &[Operation] = &[
             reads::<write::ChangeFields>,
         ),
         headers: &[IF_MATCH],
-        ..NONE
     },
     Operation {
         method: PUT,
@@ -342,7 +340,6 @@ pub(super) const ALL: &[Operation] = &[
         codes: &[OWNER, RECORD, CONFLICTS],
         body: body("RecordPut", true, r#"{"ttl": 300, "values": ["192.0.2.1"]}"#, reads::<write::PutFields>),
         headers: &[IF_MATCH],
-        ..NONE
     },
     Operation {
         method: DELETE,

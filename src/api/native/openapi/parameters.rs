@@ -8,7 +8,7 @@ use super::operations::Operation;
 use crate::api::call::Route;
 use crate::api::paging::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::ledger::claim::ClaimState;
-use crate::ledger::limits::{MAX_OWNER_ID, MAX_TEXT};
+use crate::ledger::limits::MAX_OWNER_ID;
 use crate::ledger::owner::OwnerState;
 use crate::zone::alias::{AliasState, RecordState};
 
@@ -59,6 +59,15 @@ fn owner_schema() -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": MAX_OWNER_ID, "examples": ["k8s:prod/Gateway/shop/web"]})
 }
 
+/// Of a query, where an empty value counts as absent.
+fn name_filter(example: &str) -> Value {
+    json!({"type": "string", "maxLength": 1024, "examples": [example]})
+}
+
+fn owner_filter() -> Value {
+    json!({"type": "string", "maxLength": MAX_OWNER_ID, "examples": ["k8s:prod/Gateway/shop/web"]})
+}
+
 fn in_path(path: &str, name: &str) -> (Value, &'static str) {
     match (path, name) {
         (_, "zone") => (name_schema("example.com."), "Apex of the zone."),
@@ -89,16 +98,14 @@ fn words(words: Vec<&str>) -> Value {
 fn in_query(path: &str, name: &str) -> (Value, &'static str) {
     let flag = |default: bool| json!({"type": "boolean", "default": default});
     let number = || json!({"type": "integer", "minimum": 0, "maximum": u64::MAX});
-    let text = || json!({"type": "string", "minLength": 1, "maxLength": MAX_TEXT});
-    let time = || json!({"type": "string", "minLength": 1, "examples": ["24h"]});
+    let text = || json!({"type": "string"});
+    let time = || json!({"type": "string", "examples": ["24h"]});
     match (path, name) {
         (_, "limit") => (
             json!({"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}),
             "Most rows of the page.",
         ),
-        (_, "continue") => {
-            (json!({"type": "string", "minLength": 1}), "What the page before gave as `continue`, for the same list.")
-        }
+        (_, "continue") => (json!({"type": "string"}), "What the page before gave as `continue`, for the same list."),
         (_, "last") => {
             (json!({"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}), "So many rows, the newest, on one page.")
         }
@@ -124,21 +131,21 @@ fn in_query(path: &str, name: &str) -> (Value, &'static str) {
         (_, "records") => {
             (words(vec!["delete", "release"]), "What becomes of its claims; `release` gives them to the owner of `to`.")
         }
-        (_, "to") => (owner_schema(), "Who has the claims then; with `records=release`."),
+        (_, "to") => (owner_filter(), "Who has the claims then; with `records=release`."),
         (_, "uid") => (text(), "The incarnation that is meant."),
         (_, "epoch") => (number(), "The epoch of the caller; a lower one than the owner has seen is refused."),
         (_, "since") => (number(), "Only changes after this revision."),
         (_, "revision") => (number(), "The revision asked for; by default the newest."),
         (_, "actor") => (text(), "Only changes by the token with this id."),
-        (_, "match") => (name_schema("www.example.com."), "The zone with the longest match for this name alone."),
-        (_, "parent") => (owner_schema(), "Only owners right below this one."),
+        (_, "match") => (name_filter("www.example.com."), "The zone with the longest match for this name alone."),
+        (_, "parent") => (owner_filter(), "Only owners right below this one."),
         (_, "source.cluster") => (text(), "Only owners whose source is in this cluster."),
         (_, "labels") => (
             json!({"type": "string", "pattern": "^([^=,]+=[^,]*)(,[^=,]+=[^,]*)*$", "examples": ["app=shop,tier=web"]}),
             "Only claims with all of these labels.",
         ),
         (_, "olderThan") => (time(), "Only those that are so for longer than this."),
-        (_, "target") => (name_schema("shop.example.net."), "Only this target."),
+        (_, "target") => (name_filter("shop.example.net."), "Only this target."),
         (_, "reason") => (
             words(vec!["ownerExpired", "targetNxdomain", "unclaimed"]),
             "Only for these reasons; by default all but `unclaimed`.",
@@ -156,16 +163,16 @@ fn in_query(path: &str, name: &str) -> (Value, &'static str) {
         (_, "state") => {
             (words(ClaimState::ALL.iter().map(|state| state.text()).collect()), "Only claims in this state.")
         }
-        ("/v1/zones/{zone}/zonefile", "owner") => (owner_schema(), "Owner of the zone, if the import makes it."),
-        (_, "owner") => (owner_schema(), "Only of this owner."),
+        ("/v1/zones/{zone}/zonefile", "owner") => (owner_filter(), "Owner of the zone, if the import makes it."),
+        (_, "owner") => (owner_filter(), "Only of this owner."),
         ("/v1/owners/{owner}/records/{name}/{type}", "zone") => {
-            (name_schema("example.com."), "The zone of the name; then the name may be relative to it.")
+            (name_filter("example.com."), "The zone of the name; then the name may be relative to it.")
         }
-        (_, "zone") => (name_schema("example.com."), "Only in this zone."),
-        ("/v1/explain", "name") => (name_schema("www.example.com."), "The name to explain."),
-        (_, "name") => (name_schema("www.example.com."), "Only at this name."),
+        (_, "zone") => (name_filter("example.com."), "Only in this zone."),
+        ("/v1/explain", "name") => (name_filter("www.example.com."), "The name to explain."),
+        (_, "name") => (name_filter("www.example.com."), "Only at this name."),
         ("/v1/explain", "type") => (json!({"type": "string", "default": "A"}), "The type that is asked for."),
-        (_, "type") => (json!({"type": "string", "minLength": 1, "examples": ["A"]}), "Only of this type."),
+        (_, "type") => (json!({"type": "string", "examples": ["A"]}), "Only of this type."),
         // A parameter that nobody described; a test tells.
         (_, _) => (json!({}), ""),
     }
