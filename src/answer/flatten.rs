@@ -58,15 +58,15 @@ pub(super) enum Flattened<'a> {
 }
 
 impl<'a> Answer<'a, '_> {
-    /// What the ALIAS at `node` has of a family now. Overwrites `scratch.target`.
+    /// What the ALIAS at `node` has of a family now. Overwrites `names.target`.
     pub(super) fn flattened(&mut self, node: &'a Node, family: Family) -> Flattened<'a> {
         const NOTHING: Flattened<'static> = Flattened::NoData { soa_cap: NO_DATA, error: None };
         let Some(record) = node.rrset(Rtype::ALIAS) else { return NOTHING };
         let Some(alias) = AliasRef::decode(record.first()).filter(|alias| alias.has(family)) else { return NOTHING };
         let snapshot = self.snapshot;
-        let scratch = &mut self.scratch.target;
+        let target = &mut self.names.target;
         let dead = |text| Flattened::NoData { soa_cap: DEAD_TARGET, error: Some((ExtendedError::OTHER, text)) };
-        match walk(snapshot, &self.rules.trust, self.zone, alias, family, scratch) {
+        match walk(snapshot, &self.rules.trust, self.zone, alias, family, target) {
             WalkEnd::Addresses { rrset, ttl } => {
                 Flattened::Addresses { addresses: Addresses::Hosted(rrset), ttl: ttl.min(record.ttl), error: None }
             }
@@ -75,9 +75,9 @@ impl<'a> Answer<'a, '_> {
             WalkEnd::Loop => dead("Loop"),
             WalkEnd::ChainTooLong => dead("ChainTooLong"),
             WalkEnd::External { ttl } => {
-                let Some(entry) = snapshot.alias.get(scratch.hash(scratch.labels()), scratch.wire()) else {
+                let Some(entry) = snapshot.alias.get(target.hash(target.labels()), target.wire()) else {
                     return match self.request.patience {
-                        Patience::Wait => Flattened::Pending(key(scratch.wire())),
+                        Patience::Wait => Flattened::Pending(key(target.wire())),
                         Patience::Ended => Flattened::ServFail { error: NOT_READY },
                     };
                 };
@@ -95,7 +95,7 @@ impl<'a> Answer<'a, '_> {
                     },
                     Served::NoData { soa_cap, error } => Flattened::NoData { soa_cap, error },
                     Served::ServFail { error } => Flattened::ServFail { error },
-                    Served::Pending => Flattened::Pending(key(scratch.wire())),
+                    Served::Pending => Flattened::Pending(key(target.wire())),
                 }
             }
         }

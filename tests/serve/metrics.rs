@@ -41,6 +41,11 @@ fn get(server: &Server, path: &str) -> (String, String) {
     (head.to_ascii_lowercase(), body.to_owned())
 }
 
+/// The value of a sample of `/metrics`; 0 if it is not there.
+pub(crate) fn sample(server: &Server, name: &str) -> f64 {
+    scrape(server).value(name)
+}
+
 /// Reads the text format line by line (Prometheus exposition format 0.0.4), strict about what this server writes.
 fn scrape(server: &Server) -> Scraped {
     let (head, text) = get(server, "/metrics");
