@@ -131,7 +131,13 @@ impl Bodies {
         }
         let mut room = Room::default();
         let told = told.and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
-        room.grow(self, told, limit)?;
+        if let Err(refused) = room.grow(self, told, limit) {
+            // Who waits for a go-ahead is told by the refusal not to send it.
+            if !headers.contains_key(header::EXPECT) {
+                discard(&mut body).await;
+            }
+            return Err(refused);
+        }
         let mut octets = Vec::with_capacity(told);
         loop {
             let frame =
@@ -148,6 +154,20 @@ impl Bodies {
             octets.extend_from_slice(&data);
         }
         Ok(Held { octets: octets.into(), room })
+    }
+}
+
+/// Takes what a client sends before it looks for an answer, and keeps none of it: a connection that is closed under its
+/// hands would lose the refusal. A client that stops sending, or a body without an end, is not waited for.
+async fn discard(body: &mut Body) {
+    let most = BodyLimit::ZoneFile.octets();
+    let mut taken = 0;
+    while taken <= most {
+        let frame = tokio::time::timeout(MAX_BODY_PAUSE, poll_fn(|context| Pin::new(&mut *body).poll_frame(context)));
+        match frame.await {
+            Ok(Some(Ok(frame))) => taken += frame.data_ref().map_or(0, Bytes::len),
+            Ok(Some(Err(_)) | None) | Err(_) => return,
+        }
     }
 }
 

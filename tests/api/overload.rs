@@ -12,7 +12,7 @@ fn head_alone(service: &Service, path: &str, length: usize) -> std::net::TcpStre
     let mut stream = std::net::TcpStream::connect(service.http).expect("a connection");
     let token = service.token();
     let head = format!(
-        "PUT {path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer {token}\r\ncontent-length: {length}\r\n\r\n"
+        "PUT {path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer {token}\r\nexpect: 100-continue\r\ncontent-length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).expect("a head that is taken");
     stream
@@ -33,16 +33,17 @@ fn answer(mut stream: std::net::TcpStream) -> String {
 fn large_bodies_at_once_are_refused_before_they_are_read_and_small_ones_go_on() {
     let service = Service::with_zone();
     let records = "/v1/owners/team-a/records";
-    // The first one that is let in waits for its body; of all others each is answered by its head alone.
+    // One is let in, which is told to send its body; of all others each is answered by its head alone.
     let streams: Vec<_> = (0..24).map(|_| head_alone(&service, records, 60 << 20)).collect();
     let mut answers = Vec::new();
     let mut waiting = Vec::new();
     for stream in streams {
-        stream.set_read_timeout(Some(std::time::Duration::from_secs(1))).expect("a socket");
-        let mut first = [0; 1];
-        match stream.peek(&mut first) {
-            Ok(_) => answers.push(answer(stream)),
-            Err(_) => waiting.push(stream),
+        let mut first = [0; 12];
+        let mut waiter = stream.try_clone().expect("a socket");
+        waiter.read_exact(&mut first).expect("an answer");
+        match &first {
+            b"HTTP/1.1 100" => waiting.push(stream),
+            _ => answers.push(String::from_utf8_lossy(&first).into_owned() + &answer(stream)),
         }
     }
     assert_eq!((answers.len(), waiting.len()), (23, 1));
@@ -52,6 +53,19 @@ fn large_bodies_at_once_are_refused_before_they_are_read_and_small_ones_go_on() 
     }
     let small = r#"{"records":[{"name":"a.example.com","type":"A","values":["192.0.2.1"]}]}"#;
     assert_eq!(service.api("PUT", records, Some(small)).0, 200);
+}
+
+#[test]
+fn a_client_that_sends_before_it_listens_gets_its_refusal_too() {
+    let service = Service::with_zone();
+    let first = head_alone(&service, "/v1/owners/team-a/records", 60 << 20);
+    let mut told = [0; 12];
+    first.try_clone().expect("a socket").read_exact(&mut told).expect("a go-ahead");
+    assert_eq!(&told, b"HTTP/1.1 100");
+    let token = service.token();
+    let body = vec![b' '; 40 << 20];
+    let (head, text) = service.raw(Some(&token), "PUT", "/v1/owners/team-b/records", &[], &body);
+    assert!(head.starts_with("HTTP/1.1 429") && text.contains("rate_limited"), "{head} {text}");
 }
 
 #[test]
