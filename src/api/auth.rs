@@ -48,6 +48,11 @@ pub async fn admit(headers: &HeaderMap, reader: &Reader, now: Moment, access: Ac
     }
 }
 
+/// Whether a request was refused because of a token that it brought.
+pub fn was_wrong(headers: &HeaderMap, refused: &Refused) -> bool {
+    headers.contains_key(header::AUTHORIZATION) && refused.document().status == Code::Unauthorized.http_status()
+}
+
 async fn actor(headers: &HeaderMap, reader: &Reader, now: Moment) -> Result<Actor, Refused> {
     let Some(text) = bearer(headers) else {
         return Err(Refused::new(

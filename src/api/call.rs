@@ -17,7 +17,9 @@ use tracing::Instrument as _;
 
 use super::ApiState;
 use super::auth::{self, Access};
-use super::json::{Bodies, BodyLimit, Held, Parameters};
+use super::bodies::{Bodies, BodyLimit, Held};
+use super::failures::{Failures, Peer};
+use super::json::Parameters;
 use super::problem::Refused;
 use crate::control::dangling::Refs;
 use crate::control::once::{self, MAX_KEY, Once, Shape};
@@ -110,13 +112,13 @@ impl Route {
     }
 
     /// Adds the route to a router.
-    pub fn add_to(self, router: Router, state: &ApiState, bodies: &Bodies) -> Router {
+    pub fn add_to(self, router: Router, state: &ApiState, gates: &Gates) -> Router {
         let filter = MethodFilter::try_from(self.method.clone()).expect("the routes use the methods that axum routes");
         let (path, route) = (self.path, Arc::new(self));
-        let (state, bodies) = (state.clone(), bodies.clone());
+        let (state, gates) = (state.clone(), gates.clone());
         let handler = move |Extension(id): Extension<RequestId>, parameters: Captured, request: HttpRequest| {
-            let (route, state, bodies) = (Arc::clone(&route), state.clone(), bodies.clone());
-            async move { route.answer(state, bodies, id, parameters, request).await }
+            let (route, state, gates) = (Arc::clone(&route), state.clone(), gates.clone());
+            async move { route.answer(state, gates, id, parameters, request).await }
         };
         router.route(path, on(filter, handler))
     }
@@ -124,7 +126,7 @@ impl Route {
     async fn answer(
         self: Arc<Self>,
         state: ApiState,
-        bodies: Bodies,
+        gates: Gates,
         id: RequestId,
         captured: Captured,
         request: HttpRequest,
@@ -132,7 +134,7 @@ impl Route {
         let time = self.time();
         let span = tracing::Span::current();
         // A task of its own: a panic becomes an answer, and a caller who hangs up does not stop half-way a write.
-        let task = tokio::spawn(async move { self.call(state, bodies, id, captured, request).await }.instrument(span));
+        let task = tokio::spawn(async move { self.call(state, gates, id, captured, request).await }.instrument(span));
         let abort = task.abort_handle();
         match tokio::time::timeout(time, task).await {
             Ok(Ok(Ok(response))) => response,
@@ -148,16 +150,26 @@ impl Route {
     async fn call(
         &self,
         state: ApiState,
-        bodies: Bodies,
+        gates: Gates,
         id: RequestId,
         captured: Captured,
         request: HttpRequest,
     ) -> Outcome {
         let (parts, body) = request.into_parts();
-        let actor = auth::admit(&parts.headers, &state.reader, state.clock.now(), self.access).await?;
+        let now = state.clock.now();
+        let actor = match auth::admit(&parts.headers, &state.reader, now, self.access).await {
+            Ok(actor) => actor,
+            // Without the address of a client there is no listener of ours in front, and nobody to count.
+            Err(refused) => match parts.extensions.get::<Peer>() {
+                Some(peer) if auth::was_wrong(&parts.headers, &refused) => {
+                    return Err(gates.failures.judge(*peer, now, refused));
+                }
+                Some(_) | None => return Err(refused),
+            },
+        };
         let path = captured.0?;
         let parameters = Parameters::read(parts.uri.query().unwrap_or_default(), self.parameters, self.repeated)?;
-        let body = bodies.read(&parts.headers, body, self.body).await?;
+        let body = gates.bodies.read(&parts.headers, body, self.body).await?;
         let known = parts.headers.get(header::IF_NONE_MATCH).cloned();
         let mut repeat = None;
         if self.method == Method::POST && !parameters.flag("dryRun", false)? {
@@ -219,6 +231,15 @@ impl Repeat {
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
         Ok(Some(Ok(response)))
     }
+}
+
+/// What all requests pass together. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Gates {
+    /// Room for bodies.
+    pub bodies: Bodies,
+    /// Wrong tokens by client address.
+    pub failures: Failures,
 }
 
 /// The id of a request, made or taken over.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::findings::DanglingDocument;
 
@@ -12,7 +13,7 @@ use super::findings::DanglingDocument;
 pub type LabelsDocument = BTreeMap<String, String>;
 
 /// Every list: the revision it was read at, and its rows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct List<T> {
     /// The revision.
@@ -21,8 +22,17 @@ pub struct List<T> {
     pub items: Vec<T>,
 }
 
+/// Which program answers (operations.md section 3).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct VersionDocument {
+    /// `tenured`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
 /// A zone (ownership.md section 3.5).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ZoneDocument {
     /// The apex.
@@ -55,7 +65,7 @@ pub struct ZoneDocument {
 }
 
 /// What an owner is a projection of.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SourceDocument {
     /// The cluster.
@@ -76,7 +86,7 @@ pub struct SourceDocument {
 }
 
 /// Claims of an owner by state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CountsDocument {
     /// Served.
     pub held: u64,
@@ -87,7 +97,7 @@ pub struct CountsDocument {
 }
 
 /// An owner (ownership.md section 1).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnerDocument {
     /// Its id.
@@ -133,7 +143,7 @@ pub struct OwnerDocument {
 }
 
 /// The lease of an owner (ownership.md section 3.3).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseDocument {
     /// How long a write or a renewal lasts.
@@ -150,7 +160,7 @@ pub struct LeaseDocument {
 }
 
 /// A lease that was renewed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenewedDocument {
     /// Whose.
@@ -160,7 +170,7 @@ pub struct RenewedDocument {
 }
 
 /// What came of a renewal.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenewedLeases {
     /// The revision.
@@ -175,7 +185,7 @@ pub struct RenewedLeases {
 }
 
 /// Options of an ALIAS that are in effect (alias.md section 1).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AliasOptionsDocument {
     /// `A`, `AAAA`.
@@ -186,7 +196,7 @@ pub struct AliasOptionsDocument {
 }
 
 /// A claim.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordDocument {
     /// Apex of its zone.
@@ -228,7 +238,7 @@ pub struct RecordDocument {
 }
 
 /// A row of the history.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeDocument {
     /// The revision of the request.
@@ -257,7 +267,7 @@ pub struct ChangeDocument {
 }
 
 /// A token without its secret.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenDocument {
     /// Its id.
@@ -290,7 +300,7 @@ pub struct TokenDocument {
 }
 
 /// Who stands in the way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HolderDocument {
     /// The owner.
@@ -306,7 +316,7 @@ pub struct HolderDocument {
 }
 
 /// A record by name and type.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecordKeyDocument {
     /// The name.
     pub name: String,
@@ -316,14 +326,14 @@ pub struct RecordKeyDocument {
 }
 
 /// Whose claim moved up.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PromotedOwner {
     /// The owner.
     pub owner: String,
 }
 
 /// What came of one record of a write.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemDocument {
     /// Apex of its zone, where it is known.
@@ -363,7 +373,7 @@ pub struct ItemDocument {
 }
 
 /// Items by outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct SummaryDocument {
     /// New.
@@ -392,7 +402,7 @@ fn is_nothing(count: &u64) -> bool {
 }
 
 /// Something in effect and odd.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WarningDocument {
     /// The name.
     pub name: String,
@@ -406,7 +416,7 @@ pub struct WarningDocument {
 }
 
 /// A claim that moved up from the queue.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PromotedDocument {
     /// Apex of the zone.
     pub zone: String,
@@ -420,7 +430,7 @@ pub struct PromotedDocument {
 }
 
 /// What came of a write (ownership.md section 3.1).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportDocument {
     /// The revision.
@@ -458,7 +468,7 @@ pub struct ReportDocument {
 }
 
 /// What came of deleting an owner or a zone (ownership.md section 3.3).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedDocument {
     /// The revision.
@@ -495,7 +505,7 @@ pub struct DeletedDocument {
 }
 
 /// One thing wrong with a body.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorDocument {
     /// Where in a JSON body (RFC 6901).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -510,7 +520,7 @@ pub struct ErrorDocument {
 }
 
 /// `application/problem+json` (RFC 9457; ownership.md section 6).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProblemDocument {
     /// The status in words.
@@ -546,7 +556,7 @@ pub struct ProblemDocument {
 }
 
 /// Deletes that the brake keeps back (external-dns.md section 11).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldDocument {
     /// Its id.
@@ -562,7 +572,7 @@ pub struct HoldDocument {
 }
 
 /// What is known of one family of an ALIAS target.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FamilyDocument {
     /// The state's word.
@@ -574,7 +584,7 @@ pub struct FamilyDocument {
 }
 
 /// An ALIAS record as it stands with its target.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AliasRecordDocument {
     /// Apex of its zone.
@@ -607,7 +617,7 @@ pub struct AliasRecordDocument {
 }
 
 /// An ALIAS target (alias.md section 9).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AliasTargetDocument {
     /// The target: where the walk through the zones here ends.
@@ -633,7 +643,7 @@ pub struct AliasTargetDocument {
 }
 
 /// A step of an explanation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StepDocument {
     /// A stable word: `zone`, `wildcard`, `cut`, `cname`, `dname`, `alias`, `found`, `nodata`, `nxdomain`, `noZone`,
     /// `outside`, `chain`.
@@ -643,7 +653,7 @@ pub struct StepDocument {
 }
 
 /// The answer as served now.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AnswerDocument {
     /// The response code.
     pub rcode: String,
@@ -652,7 +662,7 @@ pub struct AnswerDocument {
 }
 
 /// A claim that waits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueuedDocument {
     /// Whose.
     pub owner: String,
@@ -666,7 +676,7 @@ pub struct QueuedDocument {
 }
 
 /// Why a name answers what it answers (ownership.md section 4).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplanationDocument {
     /// The revision that is served.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::documents::{ItemDocument, PromotedDocument, SummaryDocument};
 
 /// A token, and the owner that it writes for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActorDocument {
     /// Token id.
     pub token: String,
@@ -16,7 +17,7 @@ pub struct ActorDocument {
 }
 
 /// An RRset that does not come to rest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FlapDocument {
     /// Apex of the zone.
@@ -41,7 +42,7 @@ pub struct FlapDocument {
 }
 
 /// A claim that is refused or waits because of another owner.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictDocument {
     /// Apex of the zone.
     pub zone: String,
@@ -67,7 +68,7 @@ pub struct ConflictDocument {
 }
 
 /// A record that nobody may own any more.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrphanDocument {
     /// `ownerExpired`, `targetNxdomain`, `unclaimed`.
@@ -90,7 +91,7 @@ pub struct OrphanDocument {
 }
 
 /// Whether this node serves a revision of a zone.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PropagationDocument {
     /// Apex of the zone.
@@ -106,7 +107,7 @@ pub struct PropagationDocument {
 }
 
 /// A record set that points at nothing since a write, or would (ownership.md section 3.4).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DanglingDocument {
     /// Apex of its zone.
@@ -126,7 +127,7 @@ pub struct DanglingDocument {
 }
 
 /// An owner that a sweep found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateDocument {
     /// The owner.
@@ -138,7 +139,7 @@ pub struct CandidateDocument {
 }
 
 /// What came of a sweep (ownership.md section 3.4).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepDocument {
     /// Its id, for `/undo`; a dry run has none.
@@ -178,7 +179,7 @@ pub struct SweepDocument {
 }
 
 /// A sweep as it is kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepRowDocument {
     /// Its id.

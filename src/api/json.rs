@@ -3,118 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
+use std::marker::PhantomData;
 
-use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderMap, header};
 use percent_encoding::percent_decode_str;
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_path_to_error::{Path, Segment};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+pub use super::bodies::BodyLimit;
 use super::documents::ErrorDocument;
 use super::problem::Refused;
 use crate::ledger::code::Code;
+use crate::ledger::limits::MAX_LABELS;
 
 /// Deepest JSON.
 pub const MAX_DEPTH: usize = 32;
-/// Most octets of all bodies together.
-pub const MAX_ALL_BODIES: usize = 512 * 1024 * 1024;
-/// A body that brings nothing for so long is given up.
-pub const MAX_BODY_PAUSE: Duration = Duration::from_secs(10);
-/// Unit in which bodies are counted, in octets.
-const UNIT: usize = 1024;
-
-/// How large a body may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BodyLimit {
-    /// The route reads none.
-    Nothing,
-    /// 1 MiB.
-    Small,
-    /// 64 MiB: apply and change.
-    Records,
-    /// 256 MiB: zone files.
-    ZoneFile,
-}
-
-impl BodyLimit {
-    /// Octets.
-    pub fn octets(self) -> usize {
-        match self {
-            BodyLimit::Nothing => 0,
-            BodyLimit::Small => 1024 * 1024,
-            BodyLimit::Records => 64 * 1024 * 1024,
-            BodyLimit::ZoneFile => 256 * 1024 * 1024,
-        }
-    }
-}
-
-/// Room for the bodies of all requests. Clones share it.
-#[derive(Clone, Debug)]
-pub struct Bodies(Arc<Semaphore>);
-
-impl Default for Bodies {
-    fn default() -> Bodies {
-        Bodies(Arc::new(Semaphore::new(MAX_ALL_BODIES / UNIT)))
-    }
-}
-
-/// A body that was read, with the room it takes until it is dropped.
-#[derive(Debug, Default)]
-pub struct Held {
-    /// The octets.
-    pub octets: Bytes,
-    _room: Option<OwnedSemaphorePermit>,
-}
-
-impl Bodies {
-    /// Reads a body up to its limit.
-    pub async fn read(&self, headers: &HeaderMap, mut body: Body, limit: BodyLimit) -> Result<Held, Refused> {
-        if limit == BodyLimit::Nothing {
-            return Ok(Held::default());
-        }
-        let too_large = || {
-            let detail = format!("the body is over {} octets, the most for this path: split it", limit.octets());
-            Refused::new(Code::PayloadTooLarge, detail)
-        };
-        let told = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-        if told.is_some_and(|length| length > limit.octets() as u64) {
-            return Err(too_large());
-        }
-        let mut octets = Vec::new();
-        let mut room: Option<OwnedSemaphorePermit> = None;
-        loop {
-            let frame =
-                tokio::time::timeout(MAX_BODY_PAUSE, poll_fn(|context| Pin::new(&mut body).poll_frame(context)));
-            let frame = frame.await.map_err(|_| Refused::bad_request("the body stopped coming: send it again"))?;
-            let Some(frame) = frame else { break };
-            let frame = frame.map_err(|_| Refused::bad_request("the body broke off: send it again"))?;
-            let Ok(data) = frame.into_data() else { continue };
-            if octets.len() + data.len() > limit.octets() {
-                return Err(too_large());
-            }
-            octets.extend_from_slice(&data);
-            let held = room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-            let missing = octets.len().div_ceil(UNIT).saturating_sub(held);
-            if missing > 0 {
-                let missing = u32::try_from(missing).unwrap_or(u32::MAX);
-                let more = Arc::clone(&self.0).try_acquire_many_owned(missing).map_err(|_| {
-                    Refused::new(Code::StorageUnavailable, "too many large requests at once: try again in a moment")
-                })?;
-                match &mut room {
-                    Some(room) => room.merge(more),
-                    None => room = Some(more),
-                }
-            }
-        }
-        Ok(Held { octets: octets.into(), _room: room })
-    }
-}
-
 /// A JSON document. An empty body is `{}`, for routes all of whose keys are optional.
 pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     let text = std::str::from_utf8(body).map_err(|error| {
@@ -123,7 +27,7 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     check_depth(text.as_bytes())?;
     let text = if text.trim().is_empty() { "{}" } else { text };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let Object(value) = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let pointer = pointer(error.path());
         not_as_expected(pointer, error.inner())
     })?;
@@ -131,15 +35,121 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     Ok(value)
 }
 
-/// `serde`'s words, with the place in the document if it is inside of one.
+/// What is wrong, with the place in the document if it is inside of one.
 fn not_as_expected(pointer: String, error: &serde_json::Error) -> Refused {
     let place = if pointer.is_empty() { String::new() } else { format!(" at {pointer}") };
-    let refused = Refused::bad_request(format!("the body is not as it should be{place}: {error}"));
+    let detail = in_words(&error.to_string());
+    let refused = Refused::bad_request(format!("the body is not as it should be{place}: {detail}"));
     if pointer.is_empty() {
         return refused;
     }
     let code = Code::BadRequest.text().to_owned();
-    refused.with_errors(vec![ErrorDocument { pointer: Some(pointer), line: None, code, detail: error.to_string() }])
+    refused.with_errors(vec![ErrorDocument { pointer: Some(pointer), line: None, code, detail }])
+}
+
+/// A sentence of `serde` in the words of JSON: kinds of Rust become kinds of JSON, fields become keys.
+fn in_words(text: &str) -> String {
+    let text = ["missing", "unknown", "duplicate"]
+        .iter()
+        .find_map(|word| text.strip_prefix(word)?.strip_prefix(" field").map(|rest| format!("{word} key{rest}")))
+        .unwrap_or_else(|| text.to_owned());
+    let text = match text.strip_prefix("invalid type: ") {
+        Some(rest) => ["sequence", "map"]
+            .iter()
+            .find_map(|kind| {
+                let rest = rest.strip_prefix(kind)?;
+                Some(format!("invalid type: {}{rest}", if *kind == "map" { "an object" } else { "an array" }))
+            })
+            .unwrap_or(text),
+        None => text,
+    };
+    // What was given may hold any text, so only what stands behind the last of these words is of serde.
+    let Some((given, expected)) = text.rsplit_once(", expected ") else { return text };
+    let (kind, place) = expected.split_once(" at line ").unwrap_or((expected, ""));
+    let kind = match kind {
+        "u64" => "a whole number from 0 to 18446744073709551615",
+        "u32" => "a whole number from 0 to 4294967295",
+        "i64" => "a whole number",
+        "a string" | "string" => "a text in quotes",
+        "a sequence" => "an array",
+        "a map" => "an object",
+        "a boolean" => "true or false",
+        "unit" => "null",
+        other if other.starts_with("struct ") || other.starts_with("option") => "an object",
+        other => other,
+    };
+    let place = if place.is_empty() { String::new() } else { format!(" at line {place}") };
+    format!("{given}, expected {kind}{place}")
+}
+
+/// What is an object and nothing else: the readers that serde derives would take an array of its values, too.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(access)).map(Object)
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+/// Deserializes an object of an object.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Object::deserialize(deserializer).map(|Object(value)| value)
+}
+
+/// Deserializes an object of an object, or null.
+pub fn optional_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|Object(value)| value))
+}
+
+/// Deserializes a list of objects of which at most `MOST` and one more are kept: enough to tell that there are too many.
+pub fn objects<'de, const MOST: usize, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let kept: Vec<Object<T>> = list::<MOST, D, Object<T>>(deserializer)?;
+    Ok(kept.into_iter().map(|Object(value)| value).collect())
+}
+
+/// Deserializes a list as [`objects`] does, of anything.
+pub fn list<'de, const MOST: usize, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct Elements<const MOST: usize, T>(PhantomData<T>);
+    impl<'de, const MOST: usize, T: Deserialize<'de>> Visitor<'de> for Elements<MOST, T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Vec<T>, A::Error> {
+            let mut kept = Vec::new();
+            while kept.len() <= MOST {
+                match access.next_element()? {
+                    Some(element) => kept.push(element),
+                    None => return Ok(kept),
+                }
+            }
+            while access.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(kept)
+        }
+    }
+    deserializer.deserialize_seq(Elements::<MOST, T>(PhantomData))
 }
 
 /// A JSON pointer (RFC 6901).
@@ -180,10 +190,10 @@ fn check_depth(text: &[u8]) -> Result<(), Refused> {
 pub fn unique_map<'de, D, V>(deserializer: D) -> Result<Option<BTreeMap<String, V>>, D::Error>
 where
     D: Deserializer<'de>,
-    V: serde::Deserialize<'de>,
+    V: Deserialize<'de>,
 {
-    struct Unique<V>(std::marker::PhantomData<V>);
-    impl<'de, V: serde::Deserialize<'de>> Visitor<'de> for Unique<V> {
+    struct Unique<V>(PhantomData<V>);
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for Unique<V> {
         type Value = Option<BTreeMap<String, V>>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -193,14 +203,18 @@ where
         fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
             let mut map = BTreeMap::new();
             while let Some((key, value)) = access.next_entry::<String, V>()? {
-                if map.insert(key.clone(), value).is_some() {
-                    return Err(serde::de::Error::custom(format!("duplicate field `{key}`")));
+                if map.contains_key(&key) {
+                    return Err(serde::de::Error::custom(format!("duplicate key `{key}`")));
+                }
+                // One more than there may be is enough to refuse them.
+                if map.len() <= MAX_LABELS {
+                    map.insert(key, value);
                 }
             }
             Ok(Some(map))
         }
     }
-    deserializer.deserialize_map(Unique(std::marker::PhantomData))
+    deserializer.deserialize_map(Unique(PhantomData))
 }
 
 /// The parameters behind `?`, decoded, each of which the route knows.
@@ -308,6 +322,42 @@ mod tests {
         assert_eq!(read::<Sample>(b"").expect("an empty body is {}"), Sample::default());
         let text = br#"{"number":18446744073709551615,"labels":{"a":"[[[[["}}"#;
         assert_eq!(read::<Sample>(text).expect("the largest number").number, Some(u64::MAX));
+    }
+
+    #[test]
+    fn errors_speak_of_json_and_name_no_type_of_rust() {
+        for (body, wanted) in [
+            ("[]", "invalid type: an array, expected an object at line 1"),
+            ("[1,null]", "invalid type: an array, expected an object at line 1"),
+            ("5", "invalid type: integer `5`, expected an object at line 1"),
+            (r#"{"number":"x"}"#, "expected a whole number from 0 to 18446744073709551615"),
+            (r#"{"number":{}}"#, "invalid type: an object, expected a whole number"),
+            (r#"{"labels":[]}"#, "invalid type: an array, expected an object"),
+            (r#"{"labels":{"a":1}}"#, "expected a text in quotes"),
+            (r#"{"other":1}"#, "unknown key `other`, expected `number` or `labels`"),
+            (r#"{"number":1,"number":1}"#, "duplicate key `number`"),
+        ] {
+            let refused = read::<Sample>(body.as_bytes()).expect_err(body);
+            let detail = &refused.document().detail;
+            assert!(detail.contains(wanted), "{body}: {detail}");
+            for word in ["struct", "field", "sequence", "u64", "Sample"] {
+                assert!(!detail.contains(word), "{body}: {detail}");
+            }
+        }
+        let told = in_words("invalid type: string \"x, expected struct Y\", expected u32 at line 1 column 2");
+        assert!(told.contains("x, expected struct Y"), "what the caller wrote stays: {told}");
+    }
+
+    #[test]
+    fn a_list_keeps_one_more_than_there_may_be() {
+        #[derive(Debug, Deserialize)]
+        struct Lists {
+            #[serde(deserialize_with = "list::<2, _, _>")]
+            texts: Vec<String>,
+        }
+        let lists = read::<Lists>(br#"{"texts":["a","b","c","d","e"]}"#).expect("a list");
+        assert_eq!(lists.texts, ["a", "b", "c"]);
+        assert!(read::<Lists>(br#"{"texts":["a","b","c","d" "e"]}"#).is_err(), "what is not kept is read all the same");
     }
 
     #[test]

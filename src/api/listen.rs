@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+
+use super::failures::Peer;
 
 /// Most connections at once; more wait to be accepted.
 pub const MAX_CONNECTIONS: usize = 1_000;
@@ -34,9 +38,9 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
             place = Arc::clone(&room).acquire_owned() => place.expect("the semaphore is never closed"),
             () = &mut stop => break,
         };
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok((stream, peer)) => (stream, peer),
                 Err(error) => {
                     tracing::warn!(error = %error, "an HTTP connection could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -47,7 +51,11 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
         };
         // Answers are small and written at once; waiting for more would only delay them.
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(router.clone());
+        let routes = TowerToHyperService::new(router.clone());
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer.ip()));
+            routes.call(request)
+        });
         let connection = connections.watch(builder.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
             // A client that breaks off is no concern of anybody else.

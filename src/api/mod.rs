@@ -3,9 +3,11 @@
 
 mod alias_view;
 pub mod auth;
+pub mod bodies;
 pub mod call;
 pub mod documents;
 mod explained;
+pub mod failures;
 pub mod findings;
 pub mod json;
 pub mod listen;
@@ -66,10 +68,10 @@ pub struct ApiState {
 
 /// All routes of the API on one router, for [`serve`].
 pub fn router(state: ApiState) -> Router {
-    let bodies = json::Bodies::default();
+    let gates = call::Gates::default();
     let mut router = Router::new();
     for route in native::routes() {
-        router = route.add_to(router, &state, &bodies);
+        router = route.add_to(router, &state, &gates);
     }
     router
         .fallback(|| async { Refused::no_route() })

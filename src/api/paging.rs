@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::call::{Call, document};
 use super::problem::Refused;
@@ -14,7 +15,7 @@ pub const MAX_LIMIT: u32 = 5_000;
 pub const DEFAULT_LIMIT: u32 = 1_000;
 
 /// A page of a list.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PageDocument<T> {
     /// The revision at which the rows were read.
     pub revision: u64,

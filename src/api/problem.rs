@@ -15,7 +15,11 @@ const MAX_DETAIL: usize = 600;
 
 /// Why a request was refused, as the caller sees it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refused(Box<ProblemDocument>);
+pub struct Refused {
+    document: Box<ProblemDocument>,
+    /// Seconds after which it can be tried again, of a refusal that is for a time.
+    retry_after: u64,
+}
 
 impl Refused {
     /// A code of the ledger with a sentence.
@@ -64,40 +68,48 @@ impl Refused {
         let title = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("Error");
         let detail =
             if detail.len() > MAX_DETAIL { detail.chars().take(MAX_DETAIL).chain(['…']).collect() } else { detail };
-        Refused(Box::new(ProblemDocument {
+        let document = ProblemDocument {
             title: title.to_owned(),
             status,
             code: code.to_owned(),
             detail,
             ..ProblemDocument::default()
-        }))
+        };
+        Refused { document: Box::new(document), retry_after: 1 }
+    }
+
+    /// With the seconds after which it can be tried again.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Refused {
+        self.retry_after = seconds;
+        self
     }
 
     /// With the record in question.
     #[must_use]
     pub fn about(mut self, name: impl Into<String>, rtype: impl Into<String>) -> Refused {
-        self.0.record = Some(RecordKeyDocument { name: name.into(), rtype: rtype.into() });
+        self.document.record = Some(RecordKeyDocument { name: name.into(), rtype: rtype.into() });
         self
     }
 
     /// With each thing that is wrong.
     #[must_use]
     pub fn with_errors(mut self, errors: Vec<ErrorDocument>) -> Refused {
-        self.0.errors = errors;
+        self.document.errors = errors;
         self
     }
 
     /// The document.
     pub fn document(&self) -> &ProblemDocument {
-        &self.0
+        &self.document
     }
 }
 
 impl From<Problem> for Refused {
     fn from(problem: Problem) -> Refused {
         let mut refused = Refused::new(problem.code, problem.detail);
-        refused.0.holder = problem.holder.as_ref().map(show::holder);
-        refused.0.actions = show::actions(problem.code);
+        refused.document.holder = problem.holder.as_ref().map(show::holder);
+        refused.document.actions = show::actions(problem.code);
         refused
     }
 }
@@ -108,8 +120,8 @@ impl From<Refusal> for Refused {
         if let Some(item) = refusal.items.iter().find(|item| item.problem.is_some()) {
             refused = refused.about(&item.name, &item.rtype);
         }
-        refused.0.dangling = show::dangling(&refusal.dangling);
-        refused.0.results = refusal.items.iter().map(|item| show::item(item, None)).collect();
+        refused.document.dangling = show::dangling(&refusal.dangling);
+        refused.document.results = refusal.items.iter().map(|item| show::item(item, None)).collect();
         refused
     }
 }
@@ -124,8 +136,8 @@ impl From<StoreError> for Refused {
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = serde_json::to_vec(&self.0).expect("a problem has string keys only");
+        let status = StatusCode::from_u16(self.document.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self.document).expect("a problem has string keys only");
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = status;
         let headers = response.headers_mut();
@@ -135,7 +147,7 @@ impl IntoResponse for Refused {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(self.retry_after));
             }
             _ => {}
         }

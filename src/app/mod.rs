@@ -50,7 +50,8 @@ async fn run(config: Config) -> Result<(), String> {
     let rules = Arc::new(rules::rules(&config)?);
     let trust = rules.trust.clone();
     let options = control::Options { database: database.clone(), clock: clock.clone(), key, trust };
-    let Started { handle, reader, alarms, task } = control::start(options).await.map_err(|error| error.to_string())?;
+    let Started { handle, reader, alarms, task } =
+        control::start(options).await.map_err(|error| error.at(&database))?;
     out!("tenured  {}", env!("CARGO_PKG_VERSION"));
     out!("store    {} at revision {}", database.display(), handle.published().load().revision);
 

@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::client::{Body, Client, path};
-use super::failure::Failure;
+use super::failure::{Failure, Waiting};
 use super::output::Format;
 use super::report;
 use crate::api::documents::ReportDocument;
@@ -20,7 +20,7 @@ use crate::telemetry::note;
 const MAX_INPUT: u64 = 64 * 1024 * 1024;
 
 /// An owner and the body of its apply.
-type OwnerSet = (String, Map<String, Value>);
+pub(super) type OwnerSet = (String, Map<String, Value>);
 
 #[derive(Args, Debug)]
 pub(super) struct Flags {
@@ -49,9 +49,7 @@ pub(super) struct Flags {
 }
 
 pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result<(), Failure> {
-    let text = input(&flags.file)?;
-    let sets = sets(&text, flags.owner.as_deref())
-        .map_err(|what| Failure::Usage(format!("{}: {what}", flags.file.display())))?;
+    let sets = read(&flags.file, flags.owner.as_deref())?;
     let deletes = flags.max_deletes.map(|count| count.to_string());
     let mut query: Vec<(&str, &str)> = Vec::new();
     for (given, key, value) in
@@ -67,19 +65,28 @@ pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result
     if let Some(what) = &flags.on_conflict {
         query.push(("onConflict", what));
     }
+    let can_wait = Waiting::of(flags.on_conflict.as_deref());
     let mut partly = false;
     for (owner, body) in sets {
         let path = path(&["v1", "owners", &owner, "records"]);
-        let (status, report): (_, ReportDocument) =
-            client.write(Method::PUT, &path, &query, Body::Json(Value::Object(body))).await?;
+        let written = client.write(Method::PUT, &path, &query, Body::Json(Value::Object(body))).await;
+        let (status, report): (_, ReportDocument) = written.map_err(|failure| failure.or_wait(can_wait))?;
         note!("owner {owner}");
-        match report::print(status, &report, format) {
+        let printed = report::print(status, &report, format);
+        report::print_waiting(&report, can_wait);
+        match printed {
             Ok(()) => {}
             Err(Failure::Partly) => partly = true,
             Err(failure) => return Err(failure),
         }
     }
     if partly { Err(Failure::Partly) } else { Ok(()) }
+}
+
+/// The sets of a file, or of stdin if its name is `-`.
+pub(super) fn read(file: &Path, owner: Option<&str>) -> Result<Vec<OwnerSet>, Failure> {
+    let text = input(file)?;
+    sets(&text, owner).map_err(|what| Failure::Usage(format!("{}: {what}", file.display())))
 }
 
 pub(super) fn input(file: &Path) -> Result<String, Failure> {

@@ -1,8 +1,32 @@
 //! Why a command did not do what it was asked for: the exit code, what went wrong, and what to do then.
 
 use super::output::clean;
-use crate::api::documents::{HolderDocument, ProblemDocument};
+use crate::api::documents::{HolderDocument, ItemDocument, ProblemDocument};
 use crate::telemetry::note;
+
+/// What to do about a holder, where a command can.
+pub(super) const WAITING: &str = "to wait for the holder to let go: --on-conflict queue";
+
+/// Whether a command could still be told to wait for the holder of what it wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// It was not told to.
+    Possible,
+    /// It was told to.
+    Chosen,
+}
+
+impl Waiting {
+    /// By the value of `--on-conflict`.
+    pub(super) fn of(on_conflict: Option<&str>) -> Waiting {
+        if on_conflict == Some("queue") { Waiting::Chosen } else { Waiting::Possible }
+    }
+}
+
+/// Whether a code says that another owner holds it.
+pub(super) fn is_of_holder(code: &str) -> bool {
+    matches!(code, "owned_by_other" | "cname_exclusive" | "alias_exclusive")
+}
 
 /// A command that failed.
 #[derive(Debug)]
@@ -18,6 +42,12 @@ pub(super) enum Failure {
     },
     /// The server refused it: by its status.
     Problem(Box<ProblemDocument>),
+    /// The server refused it since another holds it, and the command could wait for that one: by its status.
+    Waitable(Box<ProblemDocument>),
+    /// A comparison found differences, and printed them: 1.
+    Differs,
+    /// A comparison could not be made: 2.
+    NoDiff(Box<Failure>),
     /// There is no token to ask with: 5.
     NoToken(String),
     /// The server cannot be reached: 6.
@@ -36,16 +66,32 @@ impl Failure {
         Failure::Failed { what: what.into(), advice: None }
     }
 
+    /// A refusal that waiting would get round, where the command can wait.
+    pub(super) fn or_wait(self, waiting: Waiting) -> Failure {
+        match (self, waiting) {
+            (Failure::Problem(problem), Waiting::Possible) if is_of_holder(&problem.code) => Failure::Waitable(problem),
+            (failure, _) => failure,
+        }
+    }
+
+    /// A failure of a comparison, whose exit code says that it was not made.
+    pub(super) fn of_diff(self) -> Failure {
+        match self {
+            Failure::ReaderGone => Failure::ReaderGone,
+            failure => Failure::NoDiff(Box::new(failure)),
+        }
+    }
+
     /// 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict or precondition, 5 not authorised, 6 unavailable.
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Failure::ReaderGone => 0,
-            Failure::Failed { .. } | Failure::Faulty => 1,
-            Failure::Usage(_) => 2,
+            Failure::Failed { .. } | Failure::Faulty | Failure::Differs => 1,
+            Failure::Usage(_) | Failure::NoDiff(_) => 2,
             Failure::Partly => 4,
             Failure::NoToken(_) => 5,
             Failure::Unavailable(_) => 6,
-            Failure::Problem(problem) => match problem.status {
+            Failure::Problem(problem) | Failure::Waitable(problem) => match problem.status {
                 404 => 3,
                 409 | 410 | 412 => 4,
                 401 | 403 => 5,
@@ -58,7 +104,8 @@ impl Failure {
     /// Prints it to stderr: first what went wrong, then what to do.
     pub(super) fn print(&self) {
         match self {
-            Failure::ReaderGone | Failure::Partly | Failure::Faulty => {}
+            Failure::ReaderGone | Failure::Partly | Failure::Faulty | Failure::Differs => {}
+            Failure::NoDiff(failure) => failure.print(),
             Failure::Usage(what) => note!("error: {what}"),
             Failure::NoToken(what) | Failure::Unavailable(what) => note!("error: {what}"),
             Failure::Failed { what, advice } => {
@@ -68,6 +115,7 @@ impl Failure {
                 }
             }
             Failure::Problem(problem) => eprint!("{}", clean(&problem_text(problem))),
+            Failure::Waitable(problem) => eprintln!("{}  {WAITING}", clean(&problem_text(problem))),
         }
     }
 }
@@ -92,7 +140,9 @@ pub(super) fn problem_text(problem: &ProblemDocument) -> String {
     if let Some(holder) = &problem.holder {
         out.push_str(&format!("  {}\n", holder_text(holder)));
     }
-    for item in problem.results.iter().filter(|item| item.code.is_some()) {
+    // The first refused item is the one that the problem is about: its sentence stands here already.
+    let told = |item: &&ItemDocument| item.detail.as_deref() == Some(&problem.detail);
+    for item in problem.results.iter().filter(|item| item.code.is_some() && !told(item)) {
         out.push_str(&super::report::refused_text(item));
     }
     if let Some(advice) = advice(&problem.code, problem.holder.as_ref()) {
@@ -120,10 +170,9 @@ pub(super) fn holder_text(holder: &HolderDocument) -> String {
 /// The next command to try.
 pub(super) fn advice(code: &str, holder: Option<&HolderDocument>) -> Option<String> {
     Some(match (code, holder) {
-        ("owned_by_other" | "cname_exclusive" | "alias_exclusive", Some(holder)) => format!(
-            "see what it has: tenured owner show {}; wait for it to let go: --on-conflict queue",
-            quoted(&holder.owner)
-        ),
+        (code, Some(holder)) if is_of_holder(code) => {
+            format!("see what it has: tenured owner show {}", quoted(&holder.owner))
+        }
         ("unauthorized", _) => "give a valid one with --token-file or TENURED_TOKEN".to_owned(),
         ("forbidden", _) => {
             "use a token that may: an admin token, or one for an owner above (tenured token create)".to_owned()
@@ -175,7 +224,7 @@ mod tests {
             text,
             "error: another owner holds it\n  held by k8s:prod/Gateway/shop/web site (Gateway) since \
              2026-07-12T09:00:00Z, which belongs to k8s:prod/HTTPProxy/shop/web, in turn to k8s:prod\n  see what it \
-             has: tenured owner show 'k8s:prod/Gateway/shop/web site'; wait for it to let go: --on-conflict queue\n"
+             has: tenured owner show 'k8s:prod/Gateway/shop/web site'\n"
         );
         assert_eq!(Failure::Problem(Box::new(problem)).exit_code(), 4);
     }

@@ -4,6 +4,8 @@
 mod alias;
 mod apply;
 mod client;
+mod completion;
+mod diff;
 mod explain;
 mod failure;
 mod findings;
@@ -56,6 +58,8 @@ enum Command {
     Record(record::Command),
     /// Make the records of a file the full set of an owner
     Apply(apply::Flags),
+    /// What apply would change: exits with 0 if nothing, 1 if something, 2 on an error
+    Diff(diff::Flags),
     /// Owners: list, show, tree, delete, transfer, renew
     #[command(subcommand)]
     Owner(owner::Command),
@@ -82,6 +86,12 @@ enum Command {
     Flaps,
     /// Undo what a revision changed
     Revert(revert::Flags),
+    /// A script for completion of commands and flags: bash, zsh, fish
+    Completion {
+        /// The shell
+        #[arg(value_enum)]
+        shell: completion::Shell,
+    },
     /// Whether the server is ready, and what is wrong with it
     Health,
     /// The version of this program, and of the server if one answers
@@ -119,6 +129,9 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     if let Command::Zone(zone::Command::Check(flags)) = &command {
         return zone::check(flags, format);
     }
+    if let Command::Completion { shell } = command {
+        return completion::run(shell);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -126,10 +139,11 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     runtime.block_on(async move {
         let client = Client::new(&client, &place, environment())?;
         match command {
-            Command::Serve(_) => Ok(()),
+            Command::Serve(_) | Command::Completion { .. } => Ok(()),
             Command::Zone(command) => zone::run(command, &client, format).await,
             Command::Record(command) => record::run(command, &client, format).await,
             Command::Apply(flags) => apply::run(flags, &client, format).await,
+            Command::Diff(flags) => diff::run(flags, &client, format).await,
             Command::Owner(command) => owner::run(command, &client, format).await,
             Command::Hold(command) => hold::run(command, &client, format).await,
             Command::Alias(command) => alias::run(command, &client, format).await,

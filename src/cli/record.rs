@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 
 use super::client::{Body, Client, path};
-use super::failure::Failure;
+use super::failure::{Failure, Waiting};
 use super::output::{self, Format};
 use super::report;
 use crate::api::documents::{List, RecordDocument, ReportDocument, TokenDocument, ZoneDocument};
@@ -162,8 +162,9 @@ async fn set(flags: SetFlags, client: &Client, format: Format) -> Result<(), Fai
         query.push(("onConflict", what));
     }
     let path = path(&["v1", "owners", &owner, "records", &flags.name, &flags.rtype]);
-    let (status, report): (_, ReportDocument) =
-        client.write(Method::PUT, &path, &query, Body::Json(Value::Object(body))).await?;
+    let can_wait = Waiting::of(flags.on_conflict.as_deref());
+    let written = client.write(Method::PUT, &path, &query, Body::Json(Value::Object(body))).await;
+    let (status, report): (_, ReportDocument) = written.map_err(|failure| failure.or_wait(can_wait))?;
     note!("owner {owner}");
     report::print(status, &report, format)
 }

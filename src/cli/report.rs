@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 
-use super::failure::{Failure, advice, holder_text};
+use super::failure::{Failure, WAITING, Waiting, advice, holder_text, is_of_holder};
 use super::output::{self, Format};
 use crate::api::documents::{DeletedDocument, ItemDocument, ReportDocument, SummaryDocument};
 use crate::api::findings::DanglingDocument;
@@ -47,6 +47,15 @@ fn row(item: &ItemDocument) -> Vec<String> {
         (None, None, None) => String::new(),
     };
     vec![item.name.clone(), item.rtype.clone(), item.outcome.clone(), note]
+}
+
+/// Says once that the write could wait for those that hold what it wants, if it could.
+pub(super) fn print_waiting(report: &ReportDocument, waiting: Waiting) {
+    let is_conflict =
+        |item: &ItemDocument| item.code.as_deref().is_some_and(is_of_holder) && item.outcome == "conflict";
+    if waiting == Waiting::Possible && report.results.iter().any(is_conflict) {
+        note!("{WAITING}");
+    }
 }
 
 /// A refused item in words.

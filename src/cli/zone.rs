@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 
 use super::client::{Body, Client, path};
-use super::failure::Failure;
+use super::failure::{Failure, Waiting};
 use super::output::{self, Format};
 use super::report;
 use crate::api::documents::{DeletedDocument, List, ReportDocument, ZoneDocument};
@@ -228,7 +228,10 @@ async fn import(flags: ImportFlags, client: &Client, format: Format) -> Result<(
     }
     let name = zone.origin.to_string();
     let path = path(&["v1", "zones", &name, "zonefile"]);
-    let (status, report): (_, ReportDocument) = client.write(Method::PUT, &path, &query, Body::ZoneFile(text)).await?;
+    let can_wait = Waiting::of(flags.on_conflict.as_deref());
+    let written = client.write(Method::PUT, &path, &query, Body::ZoneFile(text)).await;
+    let (status, report): (_, ReportDocument) = written.map_err(|failure| failure.or_wait(can_wait))?;
+    report::print_waiting(&report, can_wait);
     note!("zone {name} from {}", flags.file.display());
     report::print(status, &report, format)
 }

@@ -147,7 +147,7 @@ impl Controller {
             tracing::error!(%error, commands = waiting.len(), "the store takes no writes");
             self.set_fault(Some(error.to_string()));
             for job in waiting {
-                let _ = job.reply.send(Err(unavailable(&error)));
+                let _ = job.reply.send(Err(unavailable()));
             }
             return;
         }
@@ -166,7 +166,7 @@ impl Controller {
                     answers.push((reply, done.answer));
                 }
                 Err(error) => {
-                    answers.push((reply, Err(unavailable(&error))));
+                    answers.push((reply, Err(unavailable())));
                     self.fail(answers, &error).await;
                     return;
                 }
@@ -252,7 +252,7 @@ impl Controller {
         self.writer.rollback().await;
         self.refused.reset();
         for (reply, answer) in answers {
-            let _ = reply.send(answer.and(Err(unavailable(error))));
+            let _ = reply.send(answer.and(Err(unavailable())));
         }
     }
 
@@ -367,7 +367,8 @@ impl Attempt {
     }
 }
 
-pub(super) fn unavailable(error: &StoreError) -> Refusal {
-    let detail = format!("nothing was written, try again later; names are answered as before: {error}");
+pub(super) fn unavailable() -> Refusal {
+    // The cause names SQL and files: it stands in the log alone.
+    let detail = "nothing was written: try again later; names are answered as before, and the server's log says why";
     Refusal::new(Code::StorageUnavailable, detail)
 }

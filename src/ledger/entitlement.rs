@@ -95,6 +95,15 @@ pub(super) fn check_record(
     name: &Name,
     rtype: Rtype,
 ) -> Result<(), Problem> {
+    check_limits(actor, zone, name, rtype)?;
+    if *name == zone.name && is_of_zone_owner(rtype) && !is_entitled(ledger, actor, zone.owner_number) {
+        return Err(forbidden(format!("{rtype} at the apex {} is for the zone's owner {}", zone.name, zone.owner)));
+    }
+    Ok(())
+}
+
+/// Whether the token's limits let this record set through.
+pub(super) fn check_limits(actor: &Actor, zone: &ZoneRow, name: &Name, rtype: Rtype) -> Result<(), Problem> {
     let limits = &actor.limits;
     check_zone_limit(actor, &zone.name)?;
     if !limits.names.is_empty() && !limits.names.iter().any(|limit| limit.admits(name)) {
@@ -102,9 +111,6 @@ pub(super) fn check_record(
     }
     if !limits.types.is_empty() && !limits.types.contains(&rtype) {
         return Err(forbidden(format!("this token is limited to other types than {rtype}")));
-    }
-    if *name == zone.name && is_of_zone_owner(rtype) && !is_entitled(ledger, actor, zone.owner_number) {
-        return Err(forbidden(format!("{rtype} at the apex {} is for the zone's owner {}", zone.name, zone.owner)));
     }
     Ok(())
 }

@@ -39,6 +39,7 @@ pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwne
         return Err(Problem::new(Code::HasChildren, detail).into());
     }
     let all: HashSet<OwnerNumber> = below.iter().copied().chain([top.number]).collect();
+    check_limits(draft, actor, &all)?;
     if let Some(epoch) = delete.epoch
         && let Some(owner) = draft.owner_mut(top.number)
     {
@@ -55,18 +56,51 @@ pub(super) fn delete_owner(draft: &mut Draft, actor: &Actor, delete: &DeleteOwne
         }
         Fate::Released(to) => Some(release_claims(draft, actor, &all, to)?),
     };
-    draft.report.owners_deleted = [top.number]
-        .iter()
-        .chain(&below)
-        .filter_map(|number| draft.ledger.owners.get(number))
-        .map(|owner| owner.id.clone())
-        .collect();
-    for number in below.iter().rev().chain([&top.number]) {
+    // Owners like `zone:<zone>` go with their zone: as long as it is there and theirs, they stay, without claims.
+    let staying = if heir.is_some() { HashSet::new() } else { of_own_zones(draft, &all) };
+    let going: Vec<OwnerNumber> =
+        [top.number].into_iter().chain(below).filter(|number| !staying.contains(number)).collect();
+    draft.report.owners_deleted =
+        going.iter().filter_map(|number| draft.ledger.owners.get(number)).map(|owner| owner.id.clone()).collect();
+    for number in going.iter().rev() {
         draft.remove_owner(*number);
+    }
+    for number in staying {
+        set_free(draft, number);
     }
     hand_zones_on(draft, heir);
     draft.report.subject = Some(ItemOutcome::Deleted);
     Ok(())
+}
+
+/// Refuses what would let go of a record that the token's limits keep it from.
+fn check_limits(draft: &Draft, actor: &Actor, owners: &HashSet<OwnerNumber>) -> Result<(), Problem> {
+    for claim in draft.ledger.claims.values().flatten().filter(|claim| owners.contains(&claim.owner)) {
+        if let Some(zone) = draft.ledger.zones.get(&claim.zone) {
+            entitlement::check_limits(actor, zone, &claim.name, claim.rtype)?;
+        }
+    }
+    Ok(())
+}
+
+/// Owners of zones that are named after their zone.
+fn of_own_zones(draft: &Draft, owners: &HashSet<OwnerNumber>) -> HashSet<OwnerNumber> {
+    let zones = draft.ledger.owned_zones.iter().filter_map(|number| draft.ledger.zones.get(number));
+    zones
+        .filter(|zone| owners.contains(&zone.owner_number) && zone.owner == OwnerId::of_zone(&zone.name))
+        .map(|zone| zone.owner_number)
+        .collect()
+}
+
+/// Takes an owner that stays from below one that goes.
+fn set_free(draft: &mut Draft, number: OwnerNumber) {
+    let is_below = draft.ledger.owners.get(&number).is_some_and(|owner| owner.parent.is_some());
+    if is_below {
+        draft.mark_changed(number);
+        if let Some(owner) = draft.owner_mut(number) {
+            owner.parent = None;
+        }
+    }
 }
 
 /// A delete that comes before the create it belongs to: that create is late already.

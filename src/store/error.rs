@@ -1,7 +1,7 @@
 //! What can go wrong with the store, and what the caller can do about it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why the store did not do what it was asked for.
 #[derive(Debug)]
@@ -51,6 +51,18 @@ impl fmt::Display for StoreError {
             StoreError::Database(error) => write!(f, "the store cannot be used: {error}"),
             StoreError::Migration(error) => write!(f, "the store cannot be brought up to date: {error}"),
             StoreError::Random(error) => write!(f, "no random numbers from the operating system: {error}"),
+        }
+    }
+}
+
+impl StoreError {
+    /// The sentence with the path of the database, which most causes do not name: for the operator, not for the API.
+    pub fn at(&self, database: &Path) -> String {
+        match self {
+            StoreError::InUse { .. } | StoreError::Newer(_) | StoreError::File(_, _) => self.to_string(),
+            StoreError::OldSqlite(_) | StoreError::Database(_) | StoreError::Migration(_) | StoreError::Random(_) => {
+                format!("{}: {self}", database.display())
+            }
         }
     }
 }

@@ -149,6 +149,16 @@ fn an_alias_is_listed_with_its_target_its_state_and_its_owners() {
     assert_eq!(row["records"][0]["families"].as_object().map(|families| families.len()), Some(1), "{out}");
     let (_, others) = service.api("GET", "/v1/alias-targets?owner=other", None);
     assert_eq!(others["items"], json!([]), "{others}");
+    // Of an owner with those below it, to any depth.
+    let child =
+        r#"{"parent":"deep/1","records":[{"name":"deep.example.com.","type":"ALIAS","values":["x.example.net."]}]}"#;
+    assert_eq!(service.api("PUT", "/v1/owners/deep%2F1", Some(r#"{"parent":"deep"}"#)).0, 201);
+    assert_eq!(service.api("PUT", "/v1/owners/deep%2F2/records", Some(child)).0, 200);
+    for owner in ["deep", "deep%2F1", "deep%2F2"] {
+        let (_, found) = service.api("GET", &format!("/v1/alias-targets?owner={owner}"), None);
+        assert_eq!(found["items"].as_array().map(Vec::len), Some(1), "{found}");
+        assert_eq!(found["items"][0]["records"][0]["name"], "deep.example.com.", "{found}");
+    }
     assert_eq!(service.api("GET", "/v1/aliases/web.example.com", None).0, 404);
     assert_eq!(service.api("GET", "/v1/alias-targets?olderThan=soon", None).0, 400);
 }
@@ -166,4 +176,25 @@ fn health_routes_need_no_token_and_show_alarms() {
     service.readiness.stop();
     assert_eq!(service.api_as(None, "GET", "/readyz", None).0, 503);
     assert_eq!(service.api_as(None, "GET", "/livez", None).0, 200);
+}
+
+#[test]
+fn an_owner_named_after_its_zone_is_emptied_and_stays_with_the_zone() {
+    let service = Service::with_zone();
+    let body = r#"{"records":[{"name":"www.example.com.","type":"A","values":["192.0.2.1"]}]}"#;
+    assert_eq!(service.api("PUT", "/v1/owners/zone%3Aexample.com./records?prune=false", Some(body)).0, 200);
+    let (status, deleted) = service.api("DELETE", "/v1/owners/zone%3Aexample.com.", None);
+    assert_eq!((status, &deleted["ownersDeleted"]), (200, &json!(0)), "{deleted}");
+    assert!(deleted["records"].as_array().is_some_and(|records| !records.is_empty()), "{deleted}");
+    let (_, zone) = service.api("GET", "/v1/zones/example.com.", None);
+    assert_eq!(zone["owner"], "zone:example.com.", "{zone}");
+    let (_, records) = service.api("GET", "/v1/records?owner=zone:example.com.", None);
+    assert_eq!(records["items"], json!([]));
+    assert_eq!(service.api("DELETE", "/v1/owners/zone%3Aexample.com.", None).0, 200, "it can be repeated");
+    // Below an owner that goes, it stays, and nothing is above it any more.
+    assert_eq!(service.api("PUT", "/v1/owners/zone%3Aexample.com.", Some(r#"{"parent":"team-a"}"#)).0, 200);
+    let (status, deleted) = service.api("DELETE", "/v1/owners/team-a?cascade=true", None);
+    assert_eq!((status, &deleted["owners"]), (200, &json!(["team-a"])), "{deleted}");
+    let (_, owner) = service.api("GET", "/v1/owners/zone%3Aexample.com.", None);
+    assert_eq!(owner["parents"], json!([]), "{owner}");
 }

@@ -8,9 +8,12 @@ mod history;
 mod lifecycle;
 mod matrix;
 mod once;
+mod openapi;
 mod orphans;
+mod overload;
 mod ownership;
 mod pages;
+mod permissions;
 mod propagation;
 mod strictness;
 

@@ -76,3 +76,12 @@ fn a_reader_that_is_gone_is_no_error() {
     let output = child.wait_with_output().expect("its end");
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }
+
+#[test]
+fn a_store_that_is_no_database_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("garbage.db"), "no database ".repeat(1_000)).expect("a file");
+    let arguments = ["serve", "--db", "garbage.db", "--http", "127.0.0.1:0", "--dns", "127.0.0.1:0"];
+    let ran = super::run(folder.path(), &[], &arguments, "");
+    assert!(ran.code == 1 && ran.err.contains("garbage.db: the store cannot be used"), "{ran:?}");
+}

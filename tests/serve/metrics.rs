@@ -187,7 +187,7 @@ fn no_label_holds_a_name_and_every_family_is_there_from_the_start() {
     for (label, value) in label_values(&scraped) {
         let plain = value.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"_+.e-".contains(&octet));
         assert!(plain && !value.contains("example"), "{label}={value}");
-        let known = ["transport", "family", "qtype", "rcode", "reason", "state", "le", "version", "alarm"];
+        let known = ["transport", "family", "qtype", "rcode", "reason", "action", "state", "le", "version", "alarm"];
         assert!(known.contains(&label.as_str()), "{label}={value}");
     }
     for family in [

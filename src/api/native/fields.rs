@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 use crate::api::call::{Call, owner_id};
 use crate::api::documents::SourceDocument;
-use crate::api::json::unique_map;
+use crate::api::json::{self, unique_map};
 use crate::api::problem::Refused;
 use crate::ledger::alias_options::{AliasOptions, StaticMode};
 use crate::ledger::code::Code;
@@ -16,6 +17,7 @@ use crate::ledger::limits::{MAX_RECORDS, MAX_TEXT};
 use crate::ledger::owner::Source;
 use crate::ledger::report::Problem;
 use crate::ledger::wish::{self, RecordText};
+use crate::zone::node::MAX_RECORDS as MAX_VALUES;
 
 /// Keys of an owner in a body; see [`OwnerKeys`].
 #[derive(Debug, Default)]
@@ -51,12 +53,14 @@ impl OwnerFields {
 }
 
 /// A record of a body.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = RecordWrite)]
 pub(super) struct RecordFields {
     pub(super) name: String,
     #[serde(rename = "type")]
     pub(super) rtype: String,
+    #[serde(deserialize_with = "json::list::<MAX_VALUES, _, _>")]
     pub(super) values: Vec<String>,
     pub(super) zone: Option<String>,
     pub(super) ttl: Option<i64>,
@@ -97,7 +101,7 @@ impl RecordFields {
 /// Reads records, at most as many as one request may have.
 pub(super) fn records(fields: Vec<RecordFields>) -> Result<Vec<Result<Wish, BadWish>>, Refused> {
     if fields.len() > MAX_RECORDS {
-        let detail = format!("{} records in one request: at most {MAX_RECORDS}, so split it", fields.len());
+        let detail = format!("over {MAX_RECORDS} records in one request, the most there may be: split it");
         return Err(Refused::new(Code::LimitExceeded, detail));
     }
     Ok(fields.into_iter().map(RecordFields::read).collect())

@@ -3,10 +3,10 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
-use serde_json::json;
 
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document};
+use crate::api::documents::VersionDocument;
 use crate::api::problem::Refused;
 use crate::api::readiness::Phase;
 
@@ -53,7 +53,8 @@ async fn started(call: Call) -> Result<Response, Refused> {
 }
 
 async fn version(_: Call) -> Result<Response, Refused> {
-    document(StatusCode::OK, &json!({ "name": "tenured", "version": env!("CARGO_PKG_VERSION") }))
+    let shown = VersionDocument { name: "tenured".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    document(StatusCode::OK, &shown)
 }
 
 fn text(status: StatusCode, text: String) -> Response {

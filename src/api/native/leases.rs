@@ -3,6 +3,7 @@
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, owner_id};
@@ -22,9 +23,10 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RenewFields {
+#[schema(as = LeaseRenewal)]
+pub(super) struct RenewFields {
     owners: Vec<String>,
 }
 

@@ -11,6 +11,7 @@ mod health;
 mod holds;
 mod leases;
 mod metrics;
+mod openapi;
 mod orphans;
 mod owners;
 mod propagation;
@@ -27,6 +28,8 @@ use super::call::Route;
 use super::problem::Refused;
 use crate::ledger::code::Code;
 
+pub use openapi::text as openapi_text;
+
 /// Most rows of a list.
 pub const MAX_ROWS: usize = 100_000;
 
@@ -35,6 +38,7 @@ pub fn routes() -> Vec<Route> {
     [
         health::routes(),
         metrics::routes(),
+        openapi::routes(),
         zones::routes(),
         zonefile::routes(),
         records::routes(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::fields::OwnerFields;
 use crate::api::auth::Access;
@@ -49,9 +50,10 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PutFields {
+#[schema(as = OwnerWrite)]
+pub(super) struct PutFields {
     generation: Option<u64>,
     epoch: Option<u64>,
     uid: Option<String>,
@@ -59,6 +61,7 @@ struct PutFields {
     parent: Option<String>,
     #[serde(default, deserialize_with = "unique_map")]
     labels: Option<BTreeMap<String, String>>,
+    #[serde(default, deserialize_with = "json::optional_object")]
     source: Option<SourceDocument>,
     lease_seconds: Option<u64>,
     on_expiry: Option<String>,

@@ -19,6 +19,11 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn show(call: Call) -> Result<Response, Refused> {
     let name = call.zone()?;
+    let published = call.state.handle.published();
+    // A zone that is not there does not come with a revision that is waited for: that would be another answer.
+    if published.get().zone(&name).is_none() {
+        return Err(super::zones::no_zone(&name));
+    }
     let wanted = match call.parameters.number("revision")? {
         Some(revision) => revision,
         None => call.state.reader.revision().await?,

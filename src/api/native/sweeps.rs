@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::write::status_of;
 use crate::api::auth::Access;
@@ -31,9 +32,10 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct SweepFields {
+#[schema(as = SweepOrder)]
+pub(super) struct SweepFields {
     scope: ScopeFields,
     as_of_revision: Option<u64>,
     live: Vec<String>,
@@ -41,9 +43,10 @@ struct SweepFields {
     max_deletes: Option<u64>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ScopeFields {
+#[schema(as = SweepScope)]
+pub(super) struct ScopeFields {
     owner: String,
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
@@ -32,9 +33,10 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CreateFields {
+#[schema(as = TokenCreate)]
+pub(super) struct CreateFields {
     name: String,
     role: Option<String>,
     owner: Option<String>,

@@ -3,6 +3,7 @@
 use axum::http::Method;
 use axum::response::Response;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::write::status_of;
 use crate::api::auth::Access;
@@ -23,19 +24,21 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct TransferFields {
+#[schema(as = Transfer)]
+pub(super) struct TransferFields {
     from: String,
     to: String,
-    #[serde(default, rename = "match")]
+    #[serde(default, rename = "match", deserialize_with = "json::object")]
     matching: MatchFields,
     expected_revision: Option<u64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct MatchFields {
+#[schema(as = TransferMatch)]
+pub(super) struct MatchFields {
     zone: Option<String>,
     name: Option<String>,
     #[serde(rename = "type")]

@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::fields::{self, OwnerFields, RecordFields, on_conflict};
 use crate::api::auth::Access;
@@ -15,9 +16,11 @@ use crate::api::json::{self, BodyLimit, unique_map};
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::command::{Apply, Change, Command, Going, RecordName};
+use crate::ledger::limits::MAX_RECORDS;
 use crate::ledger::owner::OwnerId;
 use crate::ledger::report::Report;
 use crate::ledger::wish;
+use crate::zone::node::MAX_RECORDS as MAX_VALUES;
 
 pub(super) fn routes() -> Vec<Route> {
     const APPLY: &[&str] = &["prune", "atomic", "onConflict", "maxDeletes", "dryRun", "targetCheck", "wait", "refs"];
@@ -37,10 +40,10 @@ pub(super) fn routes() -> Vec<Route> {
 // serde cannot flatten and refuse unknown keys at once, so the keys of an owner stand in each body.
 macro_rules! with_owner_keys {
     ($(#[$meta:meta])* struct $name:ident { $($field:tt)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Deserialize)]
+        #[derive(Debug, Deserialize, ToSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
-        struct $name {
+        $(#[$meta])*
+        pub(super) struct $name {
             generation: Option<u64>,
             epoch: Option<u64>,
             uid: Option<String>,
@@ -48,6 +51,7 @@ macro_rules! with_owner_keys {
             parent: Option<String>,
             #[serde(default, deserialize_with = "unique_map")]
             labels: Option<BTreeMap<String, String>>,
+            #[serde(default, deserialize_with = "json::optional_object")]
             source: Option<SourceDocument>,
             $($field)*
         }
@@ -69,21 +73,27 @@ macro_rules! with_owner_keys {
 }
 
 with_owner_keys! {
-    struct ApplyFields { records: Vec<RecordFields>, }
+    #[schema(as = Apply)]
+    struct ApplyFields {
+        #[serde(deserialize_with = "json::objects::<MAX_RECORDS, _, _>")]
+        records: Vec<RecordFields>,
+    }
 }
 
 with_owner_keys! {
+    #[schema(as = RecordsChange)]
     struct ChangeFields {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "json::objects::<MAX_RECORDS, _, _>")]
         upsert: Vec<RecordFields>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "json::objects::<MAX_RECORDS, _, _>")]
         delete: Vec<DeleteFields>,
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct DeleteFields {
+#[schema(as = RecordName)]
+pub(super) struct DeleteFields {
     name: String,
     #[serde(rename = "type")]
     rtype: String,
@@ -92,9 +102,11 @@ struct DeleteFields {
 }
 
 /// One record set: name and type stand in the path, so `labels` are the record's.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PutFields {
+#[schema(as = RecordPut)]
+pub(super) struct PutFields {
+    #[serde(deserialize_with = "json::list::<MAX_VALUES, _, _>")]
     values: Vec<String>,
     zone: Option<String>,
     ttl: Option<i64>,

@@ -3,6 +3,7 @@
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, blocking, document, name_of, owner_id};
@@ -29,9 +30,10 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CreateFields {
+#[schema(as = ZoneCreate)]
+pub(super) struct CreateFields {
     nameservers: Option<Vec<String>>,
     contact: Option<String>,
     default_ttl: Option<u32>,
@@ -39,13 +41,15 @@ struct CreateFields {
     upstream_group: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct UpdateFields {
+#[schema(as = ZoneUpdate)]
+pub(super) struct UpdateFields {
     default_ttl: Option<u32>,
     owner: Option<String>,
     // An absent key stays, null takes the group away.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
     upstream_group: Option<Option<String>>,
 }
 

@@ -1,0 +1,296 @@
+//! Schemas of bodies: made of the types that read and write them, with words and bounds of the code put in.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::super::{fields, leases, owners, sweeps, tokens, transfers, write, zones};
+use crate::api::documents as shown;
+use crate::api::findings;
+use crate::api::paging::PageDocument;
+use crate::ledger::actor::Door;
+use crate::ledger::claim::ClaimState;
+use crate::ledger::code::Code;
+use crate::ledger::lease::OnExpiry;
+use crate::ledger::limits::{MAX_LABELS, MAX_OWNER_ID, MAX_RECORDS, MAX_TEXT, MAX_TTL};
+use crate::ledger::owner::OwnerState;
+use crate::ledger::report::ItemOutcome;
+use crate::zone::node::MAX_RECORDS as MAX_VALUES;
+
+/// Codes of problems that no command brings about: those of the way of a request.
+const OTHER_CODES: [&str; 3] = ["internal", "method_not_allowed", "timed_out"];
+
+/// A reference to a schema.
+pub(super) fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// All schemas by name.
+pub(super) fn all() -> Map<String, Value> {
+    let mut found = BTreeMap::new();
+    bodies(&mut found);
+    documents(&mut found);
+    let mut all: Map<String, Value> = Map::new();
+    for (name, mut schema) in found {
+        refine(&mut schema);
+        all.insert(short(&name), schema);
+    }
+    all.insert("AliasOptionsWrite".to_owned(), alias_options());
+    for (schema, key, words) in words() {
+        set(&mut all, schema, key, "enum", json!(words));
+    }
+    for (schema, key, bound, value) in bounds() {
+        set(&mut all, schema, key, bound, value);
+    }
+    for schema in ["RecordWrite", "RecordPut"] {
+        let options = json!({"oneOf": [{"type": "null"}, reference("AliasOptionsWrite")]});
+        if let Some(alias) = all.get_mut(schema).and_then(|schema| schema["properties"].get_mut("alias")) {
+            *alias = options;
+        }
+    }
+    all
+}
+
+fn add<T: ToSchema>(found: &mut BTreeMap<String, Value>) {
+    let mut schemas = vec![(T::name().into_owned(), T::schema())];
+    T::schemas(&mut schemas);
+    for (name, schema) in schemas {
+        let schema = serde_json::to_value(schema).expect("a schema has string keys only");
+        found.insert(name, schema);
+    }
+}
+
+/// A list and its rows; its name is made of both.
+fn add_list<T: ToSchema, L: ToSchema>(kind: &str, found: &mut BTreeMap<String, Value>) {
+    add::<T>(found);
+    let schema = serde_json::to_value(L::schema()).expect("a schema has string keys only");
+    found.insert(format!("{kind}_{}", T::name()), schema);
+}
+
+fn bodies(found: &mut BTreeMap<String, Value>) {
+    add::<write::ApplyFields>(found);
+    add::<write::ChangeFields>(found);
+    add::<write::PutFields>(found);
+    add::<fields::RecordFields>(found);
+    add::<owners::PutFields>(found);
+    add::<zones::CreateFields>(found);
+    add::<zones::UpdateFields>(found);
+    add::<tokens::CreateFields>(found);
+    add::<leases::RenewFields>(found);
+    add::<transfers::TransferFields>(found);
+    add::<sweeps::SweepFields>(found);
+}
+
+fn documents(found: &mut BTreeMap<String, Value>) {
+    add::<shown::VersionDocument>(found);
+    add::<shown::ReportDocument>(found);
+    add::<shown::DeletedDocument>(found);
+    add::<shown::ProblemDocument>(found);
+    add::<shown::RenewedLeases>(found);
+    add::<shown::ExplanationDocument>(found);
+    add_list::<shown::HoldDocument, shown::List<shown::HoldDocument>>("List", found);
+    add::<findings::PropagationDocument>(found);
+    add::<findings::SweepDocument>(found);
+    add_list::<findings::SweepRowDocument, shown::List<findings::SweepRowDocument>>("List", found);
+    add_list::<shown::ZoneDocument, PageDocument<shown::ZoneDocument>>("Page", found);
+    add_list::<shown::OwnerDocument, PageDocument<shown::OwnerDocument>>("Page", found);
+    add_list::<shown::RecordDocument, PageDocument<shown::RecordDocument>>("Page", found);
+    add_list::<shown::ChangeDocument, PageDocument<shown::ChangeDocument>>("Page", found);
+    add_list::<shown::TokenDocument, PageDocument<shown::TokenDocument>>("Page", found);
+    add_list::<shown::AliasTargetDocument, PageDocument<shown::AliasTargetDocument>>("Page", found);
+    add_list::<findings::ConflictDocument, PageDocument<findings::ConflictDocument>>("Page", found);
+    add_list::<findings::FlapDocument, PageDocument<findings::FlapDocument>>("Page", found);
+    add_list::<findings::OrphanDocument, PageDocument<findings::OrphanDocument>>("Page", found);
+}
+
+/// The name of a type without what only Rust needs. Labels are the one map that has a name.
+fn short(name: &str) -> String {
+    name.replace("BTreeMap", "Labels").replace("Document", "")
+}
+
+/// A sentence of the code without the place where its rule is written.
+fn without_source(text: &str) -> String {
+    match (text.find(" ("), text.find(".md section"), text.find(')')) {
+        (Some(start), Some(at), Some(end)) if start < at && at < end => {
+            format!("{}{}", &text[..start], &text[end + 1..])
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// Shortens references, names the form of times, and says how large a number can be.
+fn refine(value: &mut Value) {
+    if let Value::Object(map) = value {
+        if let Some(Value::String(to)) = map.get_mut("$ref") {
+            *to = short(to);
+        }
+        if let Some(Value::String(about)) = map.get_mut("description") {
+            *about = without_source(about);
+        }
+        // What is a number without an end in the schema is one of 64 bits without a sign in the code.
+        let is_integer = map.get("type").is_some_and(|kind| holds(kind, "integer"));
+        if is_integer && map.get("minimum").is_some_and(|least| *least == 0) && !map.contains_key("maximum") {
+            let wide = map.get("format").is_none_or(|format| format == "int64");
+            map.insert("maximum".to_owned(), if wide { json!(u64::MAX) } else { json!(u32::MAX) });
+            // int32 and int64 have a sign.
+            map.remove("format");
+        }
+        if let Some(Value::Object(properties)) = map.get_mut("properties") {
+            for (key, property) in properties.iter_mut() {
+                let time = key.ends_with("At") || key.ends_with("Until") || matches!(key.as_str(), "at" | "since");
+                if time && property.get("type").is_some_and(|kind| holds(kind, "string")) {
+                    property["format"] = json!("date-time");
+                }
+            }
+        }
+        map.values_mut().for_each(refine);
+    } else if let Value::Array(all) = value {
+        all.iter_mut().for_each(refine);
+    }
+}
+
+fn holds(kind: &Value, word: &str) -> bool {
+    kind == word || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == word))
+}
+
+/// Puts something into the schema of a property; a test holds that each is there.
+fn set(all: &mut Map<String, Value>, schema: &str, key: &str, what: &str, mut value: Value) {
+    let Some(property) = all.get_mut(schema).and_then(|schema| schema["properties"].get_mut(key)) else { return };
+    let nullable = property.get("type").is_some_and(|kind| holds(kind, "null"));
+    if let (true, "enum", Some(words)) = (nullable, what, value.as_array_mut()) {
+        words.push(Value::Null);
+    }
+    property[what] = value;
+}
+
+/// Words that a text is one of.
+fn words() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+    let codes = || Code::ALL.iter().map(|code| code.text());
+    let outcomes: Vec<&str> = ItemOutcome::ALL.iter().map(|outcome| outcome.text()).collect();
+    let on_expiry: Vec<&str> = OnExpiry::ALL.iter().map(|policy| policy.text()).collect();
+    vec![
+        ("Problem", "code", codes().chain(OTHER_CODES).collect()),
+        ("Item", "code", codes().collect()),
+        ("Error", "code", codes().collect()),
+        ("Conflict", "code", codes().collect()),
+        ("Item", "outcome", outcomes.clone()),
+        ("Report", "outcome", outcomes.clone()),
+        ("Deleted", "outcome", outcomes.clone()),
+        ("Zone", "outcome", outcomes.clone()),
+        ("Owner", "outcome", outcomes),
+        ("Record", "state", ClaimState::ALL.iter().map(|state| state.text()).collect()),
+        ("Owner", "state", OwnerState::ALL.iter().map(|state| state.text()).collect()),
+        ("Conflict", "state", vec!["refused", "queued"]),
+        ("Lease", "onExpiry", on_expiry.clone()),
+        ("OwnerWrite", "onExpiry", on_expiry),
+        ("Token", "role", vec!["admin", "owner", "read"]),
+        ("TokenCreate", "role", vec!["admin", "owner", "read"]),
+        ("Orphan", "reason", vec!["ownerExpired", "targetNxdomain", "unclaimed"]),
+        ("Flap", "pattern", vec!["toggle", "contested", "rewrite"]),
+        ("Change", "door", Door::ALL.iter().map(|door| door.text()).collect()),
+        ("AliasRecord", "serving", vec!["fresh", "stale", "static", "nodata", "pending", "servfail"]),
+        ("AliasRecord", "ttlLimitedBy", vec!["alias", "chain", "target", "stale", "deadTarget", "policy"]),
+    ]
+}
+
+/// Bounds of what requests bring.
+fn bounds() -> Vec<(&'static str, &'static str, &'static str, Value)> {
+    let mut out = vec![
+        ("Apply", "records", "maxItems", json!(MAX_RECORDS)),
+        ("RecordsChange", "upsert", "maxItems", json!(MAX_RECORDS)),
+        ("RecordsChange", "delete", "maxItems", json!(MAX_RECORDS)),
+        ("ZoneCreate", "defaultTtl", "maximum", json!(MAX_TTL)),
+        ("ZoneUpdate", "defaultTtl", "maximum", json!(MAX_TTL)),
+        ("TokenCreate", "name", "minLength", json!(1)),
+        ("TokenCreate", "name", "maxLength", json!(MAX_TEXT)),
+        ("TokenCreate", "expiresAt", "format", json!("date-time")),
+        ("Record", "ttl", "maximum", json!(MAX_TTL)),
+        ("Zone", "defaultTtl", "maximum", json!(MAX_TTL)),
+    ];
+    for schema in ["RecordWrite", "RecordPut"] {
+        out.extend([
+            (schema, "ttl", "minimum", json!(0)),
+            (schema, "ttl", "maximum", json!(MAX_TTL)),
+            (schema, "values", "minItems", json!(1)),
+            (schema, "values", "maxItems", json!(MAX_VALUES)),
+            (schema, "setId", "maxLength", json!(MAX_TEXT)),
+            (schema, "labels", "maxProperties", json!(MAX_LABELS)),
+        ]);
+    }
+    for schema in ["Apply", "RecordsChange", "OwnerWrite"] {
+        out.extend([
+            (schema, "uid", "maxLength", json!(MAX_TEXT)),
+            (schema, "kind", "maxLength", json!(MAX_TEXT)),
+            (schema, "labels", "maxProperties", json!(MAX_LABELS)),
+            (schema, "parent", "minLength", json!(1)),
+            (schema, "parent", "maxLength", json!(MAX_OWNER_ID)),
+        ]);
+    }
+    for key in ["zones", "names", "types"] {
+        out.push(("TokenCreate", key, "maxItems", json!(MAX_LABELS)));
+    }
+    out
+}
+
+/// The options that a request may give an ALIAS (alias.md section 1); they are read key by key, so no type has them.
+fn alias_options() -> Value {
+    json!({
+        "type": "object",
+        "description": "Options of an ALIAS; what is left out is as by default.",
+        "additionalProperties": false,
+        "properties": {
+            "families": {
+                "type": "array", "minItems": 1, "items": {"type": "string", "enum": ["A", "AAAA"]},
+                "description": "Which addresses of the target are served; by default both.",
+            },
+            "static": {
+                "type": "string", "enum": ["reject", "override"], "default": "reject",
+                "description": "Whether A and AAAA may stand beside it: they are refused, or are served instead.",
+            },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_bounds_are_of_properties_that_are_there() {
+        let all = all();
+        let words = words().into_iter().map(|(schema, key, _)| (schema, key, "enum"));
+        let bounds = bounds().into_iter().map(|(schema, key, bound, _)| (schema, key, bound));
+        let missing: Vec<_> = words
+            .chain(bounds)
+            .filter(|(schema, key, what)| {
+                all.get(*schema).is_none_or(|schema| schema["properties"][key].get(*what).is_none())
+            })
+            .collect();
+        assert!(missing.is_empty(), "{missing:?} of {:?}", all.keys().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_option_of_an_alias_is_taken_in_each_of_its_words() {
+        let schema = alias_options();
+        let taken = |key: &str, value: Value| {
+            let body = json!({"name": "a.example.", "type": "ALIAS", "values": ["b.example."], "alias": {key: value}});
+            let fields: fields::RecordFields = serde_json::from_value(body).expect("a record");
+            fields.read().is_ok()
+        };
+        let mut tried = 0;
+        for (key, one) in schema["properties"].as_object().expect("properties") {
+            let (words, list) = match one["items"]["enum"].as_array() {
+                Some(words) => (words, true),
+                None => (one["enum"].as_array().expect("words"), false),
+            };
+            for word in words {
+                let value = if list { json!([word]) } else { word.clone() };
+                assert!(taken(key, value), "{key} {word}");
+                tried += 1;
+            }
+            assert!(!taken(key, if list { json!([]) } else { json!("nonsense") }), "{key}");
+        }
+        assert!(tried >= 4 && !taken("other", json!(1)));
+    }
+}
