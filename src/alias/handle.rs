@@ -1,14 +1,17 @@
 //! How the other rooms reach the ALIAS actor.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::engine::{Refreshed, TargetStatus};
+use super::engine::Refreshed;
 use super::references::RecordKey;
-use crate::zone::alias::TargetKey;
+use super::slot::TargetStatus;
+use crate::zone::alias::{Moment, TargetKey};
 
 /// Most hints that wait for the actor (alias.md section 3.6).
 pub const MAX_HINTS: usize = 1_024;
@@ -22,12 +25,15 @@ pub struct TargetView {
     pub status: TargetStatus,
     /// The records, in canonical order of zones and names.
     pub records: Vec<RecordKey>,
+    /// Where the upstream is that answered last.
+    pub upstream: Option<SocketAddr>,
 }
 
 /// What is asked of the actor.
 #[derive(Debug)]
 pub(super) enum Request {
     Status { only: Option<TargetKey>, reply: oneshot::Sender<Vec<TargetView>> },
+    DeadInside { reply: oneshot::Sender<HashMap<RecordKey, Moment>> },
     Refresh { targets: Vec<TargetKey>, reply: oneshot::Sender<Vec<Refreshed>> },
 }
 
@@ -84,6 +90,11 @@ impl AliasHandle {
     pub async fn status_of(&self, target: &TargetKey) -> Result<Option<TargetView>, Ended> {
         let all = self.ask(|reply| Request::Status { only: Some(target.clone()), reply }).await?;
         Ok(all.into_iter().next())
+    }
+
+    /// Records whose target a zone here says not to exist, with the time since which this process knows it.
+    pub async fn dead_inside(&self) -> Result<HashMap<RecordKey, Moment>, Ended> {
+        self.ask(|reply| Request::DeadInside { reply }).await
     }
 
     /// Has targets asked now; one that was asked less than two seconds ago waits until then.

@@ -20,7 +20,7 @@ use crate::wire::cookie::CookieSecrets;
 use crate::wire::hashed::HashedName;
 use crate::wire::query::{Fault, Query, Question, Silence, Tsig, read};
 use crate::wire::writer::{Section, Writer};
-use crate::zone::alias::{Moment, TargetKey};
+use crate::zone::alias::{AliasEntry, Moment, TargetKey};
 use crate::zone::snapshot::Snapshot;
 use crate::zone::walk::Trust;
 
@@ -141,12 +141,19 @@ pub struct Scratch {
     name: HashedName,
     other: HashedName,
     target: HashedName,
+    overdue: Option<Arc<AliasEntry>>,
 }
 
 impl Scratch {
     /// Empty.
     pub fn new() -> Scratch {
-        Scratch { name: HashedName::empty(), other: HashedName::empty(), target: HashedName::empty() }
+        Scratch { name: HashedName::empty(), other: HashedName::empty(), target: HashedName::empty(), overdue: None }
+    }
+
+    /// A target that the last query met past its time, for the ALIAS engine: at most one a second and target.
+    #[inline]
+    pub fn take_overdue(&mut self) -> Option<Arc<AliasEntry>> {
+        self.overdue.take()
     }
 }
 

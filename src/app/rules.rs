@@ -5,10 +5,28 @@ use std::sync::Arc;
 
 use crate::answer::rate::RateLimiter;
 use crate::answer::{AnyPolicy, Rules};
-use crate::config::{AnyAnswer, Config};
+use crate::config::{self, AnyAnswer, Config};
+use crate::control::terms::{DEFAULT_GROUP, Targets, Terms};
+use crate::ledger::owner::OwnerId;
 use crate::wire::cookie::CookieSecrets;
 use crate::wire::name::HashKey;
+use crate::zone::policy::Internal;
 use crate::zone::walk::Trust;
+
+/// What the configuration says about ALIAS records. The error is a sentence.
+pub(super) fn terms(config: &Config) -> Result<Terms, String> {
+    let alias = &config.alias;
+    let lists = |(owner, lists): (&String, &config::Targets)| {
+        let id = OwnerId::new(owner).map_err(|error| format!("alias.owners: `{}`: {error}", owner.escape_debug()))?;
+        Ok::<_, String>((id, Targets { allow: lists.allow.clone(), deny: lists.deny.clone() }))
+    };
+    Ok(Terms {
+        groups: std::iter::once(DEFAULT_GROUP.to_owned()).chain(alias.groups.keys().cloned()).collect(),
+        internal: if alias.allow_private_targets { Internal::Kept } else { Internal::Removed },
+        max_targets: alias.max_targets,
+        owners: alias.owners.iter().map(lists).collect::<Result<_, _>>()?,
+    })
+}
 
 /// The rules of a configuration. The error is a sentence.
 pub(super) fn rules(config: &Config) -> Result<Rules, String> {

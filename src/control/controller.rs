@@ -12,6 +12,7 @@ use super::handle::Request;
 use super::loops::{self, Closing};
 use super::measures::{Measures, observe};
 use super::refused::Memory;
+use super::terms::Terms;
 use crate::clock::Clock;
 use crate::ledger::code::Code;
 use crate::ledger::command::Command;
@@ -22,7 +23,7 @@ use crate::store::history::Keep;
 use crate::store::writer::Origin;
 use crate::store::{StoreError, Writer};
 use crate::wire::name::Name;
-use crate::zone::alias::{AliasEntry, TargetKey};
+use crate::zone::alias::AliasBatch;
 use crate::zone::published::SnapshotWriter;
 use crate::zone::snapshot::Snapshot;
 use crate::zone::walk::Trust;
@@ -54,8 +55,7 @@ pub(super) struct Job {
 /// What the ALIAS engine learnt.
 #[derive(Debug)]
 pub(super) struct AliasUpdate {
-    pub(super) entries: Vec<Arc<AliasEntry>>,
-    pub(super) removed: Vec<TargetKey>,
+    pub(super) batch: AliasBatch,
     pub(super) done: oneshot::Sender<()>,
 }
 
@@ -69,6 +69,8 @@ pub(super) struct Controller {
     pub(super) revision: watch::Sender<u64>,
     /// Hosted zones that every ALIAS may enter.
     pub(super) trust: Trust,
+    /// What the configuration says about ALIAS records.
+    pub(super) terms: Arc<Terms>,
     /// Told when the server ends.
     pub(super) stop: Arc<Notify>,
     /// Why the store took no write the last time, if it did not.
@@ -113,12 +115,7 @@ impl Controller {
 
     fn publish_alias(&mut self, update: AliasUpdate) {
         let mut next = Snapshot::clone(&self.snapshots.published().load());
-        for target in &update.removed {
-            next.alias.remove(target);
-        }
-        for entry in update.entries {
-            next.alias.put(entry);
-        }
+        next.alias.apply(update.batch);
         self.publish(next);
         // A sender that no longer waits does not mind.
         let _ = update.done.send(());
@@ -290,11 +287,12 @@ impl Controller {
             return Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: false }));
         }
         let mut next = working.clone();
-        let served = match assemble::assemble(&mut next, &mut plan, now) {
+        let served = match assemble::assemble(&mut next, &mut plan, &self.terms, now) {
             Ok(served) => served,
             Err(problem) => return Ok(Attempt::refused(problem.into())),
         };
-        if let Some(closing) = loops::first(&next, &plan, &self.trust) {
+        let closing = self.terms.first(&next, &plan, command);
+        if let Some(closing) = closing.or_else(|| loops::first(&next, &plan, &self.trust)) {
             return Ok(Attempt::Closes(closing));
         }
         if request.dry_run {

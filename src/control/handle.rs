@@ -10,7 +10,7 @@ use crate::ledger::actor::Actor;
 use crate::ledger::code::Code;
 use crate::ledger::command::Command;
 use crate::ledger::report::{Refusal, Report};
-use crate::zone::alias::{AliasEntry, TargetKey};
+use crate::zone::alias::AliasBatch;
 use crate::zone::published::Published;
 
 /// A command with who asks and how.
@@ -82,10 +82,9 @@ impl Handle {
         self.stop.notify_one();
     }
 
-    /// Publishes what the ALIAS engine learnt: targets forgotten and entries put in. Comes back when queries see it;
-    /// false when the controller is gone.
-    pub async fn publish_alias(&self, entries: Vec<Arc<AliasEntry>>, removed: Vec<TargetKey>) -> bool {
+    /// Publishes what the ALIAS engine learnt. Comes back when queries see it; false when the controller is gone.
+    pub async fn publish_alias(&self, batch: AliasBatch) -> bool {
         let (done, published) = oneshot::channel();
-        self.alias.send(AliasUpdate { entries, removed, done }).await.is_ok() && published.await.is_ok()
+        self.alias.send(AliasUpdate { batch, done }).await.is_ok() && published.await.is_ok()
     }
 }

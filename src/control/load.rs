@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::terms::Terms;
 use super::{assemble, check};
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerNumber};
@@ -22,11 +23,12 @@ use crate::zone::snapshot::Snapshot;
 pub async fn load(
     writer: &mut Writer,
     key: HashKey,
+    terms: &Terms,
     how: Reading,
     alarms: &mut Alarms,
 ) -> Result<Snapshot, StoreError> {
     let frame = reading::frame(writer, alarms).await?;
-    let mut building = Building::new(&frame, key);
+    let mut building = Building::new(&frame, key, terms);
     let mut unfit = Vec::new();
     reading::names(writer, &frame, how, alarms, |stored| unfit.extend(building.put(stored))).await?;
     for sentence in unfit {
@@ -41,15 +43,16 @@ pub async fn load(
 }
 
 struct Building<'a> {
+    terms: &'a Terms,
     owners: &'a BTreeMap<OwnerNumber, Owner>,
     zones: BTreeMap<ZoneNumber, (&'a ZoneRow, Bulk)>,
 }
 
 impl<'a> Building<'a> {
-    fn new(frame: &'a Frame, key: HashKey) -> Building<'a> {
+    fn new(frame: &'a Frame, key: HashKey, terms: &'a Terms) -> Building<'a> {
         let zone = |row: &ZoneRow| Bulk::new(Zone::new(row.name.clone(), key, row.owner_number.0));
         let zones = frame.zones.iter().map(|row| (row.number, (row, zone(row)))).collect();
-        Building { owners: &frame.owners, zones }
+        Building { terms, owners: &frame.owners, zones }
     }
 
     /// Puts the held claims of a name in; gives back a sentence if they cannot be served.
@@ -67,7 +70,7 @@ impl<'a> Building<'a> {
                 let first = claims.first()?;
                 let (row, bulk) = self.zones.get_mut(&first.zone)?;
                 let owners = self.owners;
-                let rrsets = assemble::rrsets(&claims, row.serial, |owner| chain_of(owners, owner));
+                let rrsets = assemble::rrsets(&claims, row, self.terms, |owner| chain_of(owners, owner));
                 put_checked(row, bulk, first.name.clone(), rrsets)
             }
         }

@@ -9,6 +9,7 @@ mod loops;
 mod measures;
 pub mod refused;
 pub mod schedule;
+pub mod terms;
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
@@ -20,6 +21,7 @@ use tokio::sync::{Notify, mpsc, watch};
 
 pub use handle::{Handle, Request};
 pub use measures::Measures;
+pub use terms::Terms;
 
 use crate::clock::Clock;
 use crate::ledger::actor::{Actor, Role, TokenLimits};
@@ -45,6 +47,8 @@ pub struct Options {
     pub key: HashKey,
     /// Hosted zones that every ALIAS may enter: a loop through them is refused.
     pub trust: Trust,
+    /// What the configuration says about ALIAS records.
+    pub terms: Arc<Terms>,
 }
 
 /// The running controller.
@@ -63,13 +67,13 @@ pub struct Started {
 /// Opens the store, loads and publishes what it holds, and starts the controller on a thread of its own, driven by the
 /// current runtime.
 pub async fn start(options: Options) -> Result<Started, StoreError> {
-    let Options { database, clock, key, trust } = options;
+    let Options { database, clock, key, trust, terms } = options;
     let mut writer = Writer::open(&database).await?;
     let mut alarms = Alarms::default();
     if writer.revision() == 0 {
         make_first_token(&mut writer, &database, &clock).await?;
     }
-    let snapshot = load::load(&mut writer, key, Reading::Paged, &mut alarms).await?;
+    let snapshot = load::load(&mut writer, key, &terms, Reading::Paged, &mut alarms).await?;
     let (revisions, revision) = watch::channel(snapshot.revision);
     let snapshots = SnapshotWriter::new(snapshot);
     let (inbox, jobs) = mpsc::channel(controller::INBOX);
@@ -94,6 +98,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         alias: updates,
         revision: revisions,
         trust,
+        terms,
         fault,
         stop,
         retired: None,

@@ -43,6 +43,7 @@ impl Server {
             clock: clock.clone(),
             key: HashKey::new(0x5eed, 0x00dd),
             trust: Trust::default(),
+            terms: Default::default(),
         };
         let started = control::start(options).await.expect("a store that opens");
         Server {

@@ -1,5 +1,6 @@
 //! The native API: one resource per file, and the table of all routes (ownership.md sections 3 to 5).
 
+mod alias_options;
 mod aliases;
 mod changes;
 mod conflicts;
