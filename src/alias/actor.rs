@@ -1,14 +1,14 @@
 //! Runs the ALIAS engine: watches the Snapshot, makes the lookups, and hands batches to the controller.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 
-use super::engine::{Action, Engine, Event, Settings};
-use super::handle::{AliasHandle, Request, TargetView};
+use super::engine::{Action, Engine, Event, Settings, Settled};
+use super::handle::{AliasHandle, Known, Request, TargetView, When};
 use super::lookup::{Answer, Failure, Lookup, Outcome, Report};
 use super::pace::Pace;
 use super::references::References;
@@ -25,6 +25,8 @@ use crate::zone::walk::Trust;
 const WALKS_APART: u64 = 1_000;
 /// Most records that an event about a target names.
 const MAX_DEPENDENTS: usize = 100;
+/// Most callers that wait until targets are settled; those beyond it are told what is known at once.
+const MAX_WAITING: usize = 1_000;
 /// Longest sleep, so that a clock that was set is noticed.
 const LONGEST_SLEEP: u64 = 1_000;
 
@@ -73,6 +75,7 @@ pub fn spawn(resolver: impl Resolve, setup: Setup, batches: mpsc::Sender<AliasBa
         running: HashMap::new(),
         hints,
         requests,
+        waiting: Vec::new(),
         batches,
         setup,
     };
@@ -91,8 +94,16 @@ struct Actor<R> {
     running: HashMap<Id, Lookup>,
     hints: mpsc::Receiver<TargetKey>,
     requests: mpsc::Receiver<Request>,
+    /// Who waits until targets are settled.
+    waiting: Vec<Waiting>,
     batches: mpsc::Sender<AliasBatch>,
     setup: Setup,
+}
+
+/// Somebody who waits until targets are settled.
+struct Waiting {
+    targets: Vec<TargetKey>,
+    reply: oneshot::Sender<BTreeMap<TargetKey, Known>>,
 }
 
 /// Whether the actor goes on.
@@ -119,17 +130,17 @@ impl<R: Resolve> Actor<R> {
         for action in actions {
             match action {
                 Action::Lookup(lookup) => self.begin(lookup),
-                Action::Publish(mut batch) => match {
+                Action::Publish(mut batch) => {
                     for transition in &mut batch.transitions {
                         transition.dependents = self.references.dependents(&transition.target, MAX_DEPENDENTS);
                     }
-                    self.hand_over(batch).await
-                } {
-                    Next::Go => {}
-                    Next::End => return Next::End,
-                },
+                    if let Next::End = self.hand_over(batch).await {
+                        return Next::End;
+                    }
+                }
             }
         }
+        self.tell_waiting();
         let sleep = tokio::time::sleep(self.sleeps_for());
         tokio::select! {
             changed = self.setup.revisions.changed() => match changed {
@@ -233,6 +244,29 @@ impl<R: Resolve> Actor<R> {
         self.engine.step(Event::Done(report), self.setup.clock.now());
     }
 
+    fn known(&self, targets: &[TargetKey]) -> BTreeMap<TargetKey, Known> {
+        let known = targets.iter().filter_map(|target| {
+            let (entry, _) = self.engine.known(target)?;
+            Some((target.clone(), Known { state: entry.state(), a: entry.a.state, aaaa: entry.aaaa.state }))
+        });
+        known.collect()
+    }
+
+    /// Answers those whose targets are settled, and forgets those who wait no longer.
+    fn tell_waiting(&mut self) {
+        for at in (0..self.waiting.len()).rev() {
+            let is_settled =
+                |target: &TargetKey| self.engine.known(target).is_none_or(|(_, settled)| settled == Settled::Yes);
+            let is_gone = self.waiting[at].reply.is_closed();
+            if is_gone || self.waiting[at].targets.iter().all(is_settled) {
+                let Waiting { targets, reply } = self.waiting.swap_remove(at);
+                if !is_gone {
+                    let _ = reply.send(self.known(&targets));
+                }
+            }
+        }
+    }
+
     /// The first name of a chain that lies in a hosted zone.
     fn crosses(&self, chain: &[Name]) -> Option<usize> {
         chain.iter().position(|name| self.seen.zone_of(name).is_some())
@@ -249,6 +283,22 @@ impl<R: Resolve> Actor<R> {
                 let mut views: Vec<TargetView> = self.engine.statuses().map(|status| self.view(status)).collect();
                 views.sort_by_cached_key(|view| view.status.entry.target.clone());
                 let _ = reply.send(views);
+            }
+            Request::Known { targets, when, reply } => {
+                let now = self.setup.clock.now();
+                for target in &targets {
+                    if self.engine.known(target).is_none() {
+                        self.engine.step(Event::Hint(target.clone()), now);
+                    }
+                }
+                match when {
+                    When::Settled if self.waiting.len() < MAX_WAITING => {
+                        self.waiting.push(Waiting { targets, reply });
+                    }
+                    When::Now | When::Settled => {
+                        let _ = reply.send(self.known(&targets));
+                    }
+                }
             }
             Request::DeadInside { reply } => {
                 let dead = self.references.dead_inside().map(|(key, since)| (key.clone(), since));

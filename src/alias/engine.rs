@@ -25,6 +25,8 @@ pub const BATCHES_APART: u64 = 50;
 pub const CLOCK_SET_BACK: u64 = 10_000;
 /// Within how many milliseconds they then are.
 const ASKED_ANEW_WITHIN: u64 = 60_000;
+/// After how many milliseconds, or up to twice as many, a lookup is tried again that its owner had no room for.
+const ROOM_AGAIN: u64 = 500;
 /// After how many seconds without ALIAS a target is forgotten.
 pub const FORGET_AFTER: u32 = 60;
 
@@ -78,6 +80,15 @@ pub enum Refreshed {
     Coalesced,
     /// There is no such target.
     Unknown,
+}
+
+/// Whether something of a target is being found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Nothing is.
+    Yes,
+    /// Something is: a family is pending or suspect.
+    Not,
 }
 
 /// The state machine; see the module.
@@ -207,7 +218,7 @@ impl Engine {
         if !self.accounts.admit(owner, now, self.settings.pace) {
             let one = self.slot(slot);
             if good && now < one.expires(family) {
-                let later = now.0.saturating_add(1_000 + self.random(1_000));
+                let later = now.0.saturating_add(ROOM_AGAIN + self.random(ROOM_AGAIN));
                 self.schedule(slot, family, Some(Due::Probe(Moment(later))));
             } else {
                 self.unasked(slot, family, Failure::RateLimited, now);
@@ -261,6 +272,12 @@ impl Engine {
     /// How it stands with a target.
     pub fn status(&self, target: &TargetKey) -> Option<TargetStatus> {
         self.index.get(target).map(|&slot| self.slot(slot).status())
+    }
+
+    /// What is published of a target, and whether it is being found out.
+    pub fn known(&self, target: &TargetKey) -> Option<(&AliasEntry, Settled)> {
+        let slot = self.slot(*self.index.get(target)?);
+        Some((&slot.entry, if slot.is_unsettled() { Settled::Not } else { Settled::Yes }))
     }
 
     /// How it stands with all targets, in no order.
@@ -463,6 +480,7 @@ impl Engine {
                 let earliest = Moment(now.0.saturating_add(SAME_ENTRY_APART));
                 Moment(at.max(earliest).0.saturating_add(self.random(jitter)))
             }
+            Again::WithRoom => Moment(now.0.saturating_add(ROOM_AGAIN + self.random(ROOM_AGAIN))),
             Again::BackOff { seconds } => {
                 let milliseconds = u64::from(seconds) * 1_000;
                 let half = self.random(milliseconds / 2);

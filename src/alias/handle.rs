@@ -1,6 +1,6 @@
 //! How the other rooms reach the ALIAS actor.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::engine::Refreshed;
 use super::references::RecordKey;
 use super::slot::TargetStatus;
-use crate::zone::alias::{Moment, TargetKey};
+use crate::zone::alias::{AliasState, Family, Moment, RecordState, TargetKey};
 
 /// Most hints that wait for the actor (alias.md section 3.6).
 pub const MAX_HINTS: usize = 1_024;
@@ -29,11 +29,42 @@ pub struct TargetView {
     pub upstream: Option<SocketAddr>,
 }
 
+/// What is known of a target, in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Of both families together.
+    pub state: RecordState,
+    /// Of A.
+    pub a: AliasState,
+    /// Of AAAA.
+    pub aaaa: AliasState,
+}
+
+impl Known {
+    /// Of a family.
+    pub fn family(&self, family: Family) -> AliasState {
+        match family {
+            Family::A => self.a,
+            Family::Aaaa => self.aaaa,
+        }
+    }
+}
+
+/// When a question about targets is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// At once.
+    Now,
+    /// When none of them is being found out.
+    Settled,
+}
+
 /// What is asked of the actor.
 #[derive(Debug)]
 pub(super) enum Request {
     Status { only: Option<TargetKey>, reply: oneshot::Sender<Vec<TargetView>> },
     DeadInside { reply: oneshot::Sender<HashMap<RecordKey, Moment>> },
+    Known { targets: Vec<TargetKey>, when: When, reply: oneshot::Sender<BTreeMap<TargetKey, Known>> },
     Refresh { targets: Vec<TargetKey>, reply: oneshot::Sender<Vec<Refreshed>> },
 }
 
@@ -95,6 +126,16 @@ impl AliasHandle {
     /// Records whose target a zone here says not to exist, with the time since which this process knows it.
     pub async fn dead_inside(&self) -> Result<HashMap<RecordKey, Moment>, Ended> {
         self.ask(|reply| Request::DeadInside { reply }).await
+    }
+
+    /// What is known of targets once none of them is being found out; those that nobody knew are looked up.
+    pub async fn settled(&self, targets: Vec<TargetKey>) -> Result<BTreeMap<TargetKey, Known>, Ended> {
+        self.ask(|reply| Request::Known { targets, when: When::Settled, reply }).await
+    }
+
+    /// What is known of targets now.
+    pub async fn known(&self, targets: Vec<TargetKey>) -> Result<BTreeMap<TargetKey, Known>, Ended> {
+        self.ask(|reply| Request::Known { targets, when: When::Now, reply }).await
     }
 
     /// Has targets asked now; one that was asked less than two seconds ago waits until then.

@@ -100,6 +100,8 @@ pub(super) enum Again {
     Expiry,
     /// Then, or a little later, at random up to so many milliseconds.
     After { at: Moment, jitter: u64 },
+    /// When the owner may have room: no lookup was made, so the time since the last one does not count.
+    WithRoom,
     /// After so many seconds, a quarter more or less.
     BackOff { seconds: u32 },
 }
@@ -337,7 +339,7 @@ impl Probe {
         }
         if failure == Failure::RateLimited {
             // The owner's own limit, not the target's fault: as soon as there may be room.
-            return Next { again: Some(Again::After { at: now.plus_seconds(1), jitter: 1_000 }), other: Other::Left };
+            return Next { again: Some(Again::WithRoom), other: Other::Left };
         }
         let seconds = 1_u32.checked_shl(u32::from(self.failures)).unwrap_or(u32::MAX).min(LONGEST_BACK_OFF);
         Next { again: Some(Again::BackOff { seconds }), other: Other::Left }

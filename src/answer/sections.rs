@@ -2,12 +2,12 @@
 
 use super::additional::Additional;
 use super::flatten::{Flattened, NO_DATA, Purpose};
-use super::{AnyPolicy, Request, Rules, Scratch, Transport, Verdict};
+use super::{AliasType, AnyPolicy, Request, Rules, Scratch, Subject, Transport, Verdict};
 use crate::wire::codes::{ExtendedError, Rcode, Rtype};
 use crate::wire::name::{MAX_NAME, wire_length};
 use crate::wire::query::Question;
 use crate::wire::writer::{Full, Owner, Record, Section, Writer};
-use crate::zone::alias::{Family, TargetKey};
+use crate::zone::alias::{AliasRef, Family, TargetKey};
 use crate::zone::content::{Lookup, Zone};
 use crate::zone::node::{Flags, Node, RRsetRef};
 use crate::zone::snapshot::Snapshot;
@@ -139,10 +139,8 @@ impl<'a, 'b> Answer<'a, 'b> {
         {
             return self.flatten(family, flattened);
         }
-        if asked != Rtype::ALIAS
-            && let Some(rrset) = node.rrset(asked)
-        {
-            return self.answer(rrset);
+        if let Some(rrset) = node.rrset(asked) {
+            return if asked == Rtype::ALIAS { self.show_alias(rrset) } else { self.answer(rrset) };
         }
         if flags.has(Flags::CNAME)
             && !matches!(asked, Rtype::RRSIG | Rtype::NSEC)
@@ -158,6 +156,18 @@ impl<'a, 'b> Answer<'a, 'b> {
         }
         let cap = if flags.has(Flags::ALIAS) && family_of(asked).is_some() { NO_DATA } else { u32::MAX };
         self.deny(Rcode::NOERROR, cap)
+    }
+
+    /// The ALIAS itself, or that there is none to see (alias.md section 6.6): its target alone, uncompressed.
+    #[cold]
+    fn show_alias(&mut self, rrset: RRsetRef<'a>) -> Step {
+        let Some(alias) = AliasRef::decode(rrset.first()).filter(|_| self.rules.alias_type == AliasType::Shown) else {
+            return self.deny(Rcode::NOERROR, u32::MAX);
+        };
+        let owner = if self.chain == 0 { Owner::Question } else { Owner::Name(self.scratch.name.wire()) };
+        let record = Record { owner, rtype: Rtype::ALIAS, ttl: rrset.ttl, rdata: alias.target };
+        let put = self.writer.record(&mut self.scratch.other, self.snapshot.key(), Section::Answer, record);
+        if put.is_err() { self.truncate() } else { NOERROR }
     }
 
     #[inline]
@@ -184,6 +194,9 @@ impl<'a, 'b> Answer<'a, 'b> {
     /// The addresses of an ALIAS (alias.md section 6).
     #[inline]
     fn flatten(&mut self, family: Family, flattened: Flattened<'a>) -> Step {
+        if !matches!(flattened, Flattened::Addresses { error: None, .. } | Flattened::NoData { error: None, .. }) {
+            self.scratch.subject = Subject::Alias;
+        }
         match flattened {
             Flattened::Addresses { addresses, ttl, error } => {
                 if self.put_addresses(Section::Answer, None, family, addresses, ttl).is_err() {

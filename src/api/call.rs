@@ -235,9 +235,9 @@ impl Call {
             Some(_) | None => Ok(()),
         };
         self.dry_run()?;
-        choice("targetCheck", &["off", "warn"], &["require"])?;
+        choice("targetCheck", &["off", "warn", "require"], &[])?;
         choice("refs", &["report"], &["block"])?;
-        choice("wait", &["none"], &["resolved"])
+        choice("wait", &["none", "resolved"], &[])
     }
 
     /// Does a command and writes the log line of it. `owner` and `zone` are what the log names.

@@ -551,6 +551,9 @@ pub struct ProblemDocument {
     /// Of a write that was all or nothing, the items that were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ItemDocument>,
+    /// Of an ALIAS whose walk does not end, its steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
 }
 
 /// Deletes that the brake keeps back (external-dns.md section 11).
@@ -649,6 +652,46 @@ pub struct AliasTargetDocument {
     pub families: BTreeMap<String, FamilyDocument>,
     /// The records that lead to it.
     pub records: Vec<AliasRecordDocument>,
+}
+
+/// What an ALIAS would come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AliasVerdictDocument {
+    /// `ok` or `refused`.
+    pub verdict: String,
+    /// Why it is refused.
+    pub errors: Vec<ErrorDocument>,
+    /// What is odd.
+    pub warnings: Vec<WarningDocument>,
+    /// Of a walk that does not end, its steps.
+    pub path: Vec<String>,
+    /// Where the walk through the zones here ends.
+    pub leads_to: String,
+    /// Group of the upstreams that are asked; null if a zone here has the name.
+    pub upstream_group: Option<String>,
+    /// The names behind it that lie in zones here.
+    pub chain: Vec<String>,
+    /// The record's state.
+    pub state: String,
+    /// What a query would get, as in lists of targets.
+    pub serving: String,
+    /// TTL of an answer given now, in seconds.
+    pub effective_ttl_seconds: u32,
+    /// What keeps it down, as in lists of targets.
+    pub ttl_limited_by: String,
+    /// By family.
+    pub families: BTreeMap<String, FamilyDocument>,
+}
+
+/// What became of a request to ask targets anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefreshedDocument {
+    /// Targets that are asked now, or as soon as two seconds have passed since they last were.
+    pub accepted: u64,
+    /// Targets that are being asked, or are about to be.
+    pub coalesced: u64,
 }
 
 /// A step of an explanation.

@@ -98,6 +98,7 @@ impl From<Problem> for Refused {
         let mut refused = Refused::new(problem.code, problem.detail);
         refused.0.holder = problem.holder.as_ref().map(show::holder);
         refused.0.actions = show::actions(problem.code);
+        refused.0.path = problem.path.into_vec();
         refused
     }
 }

@@ -92,7 +92,7 @@ async fn run(config: Config) -> Result<(), String> {
     let http_address = http.local_addr().map_err(|error| error.to_string())?;
     readiness.reach(Stage::SocketsBound);
 
-    tokio::spawn(control::schedule::run(handle.clone(), reader.clone(), clock.clone()));
+    tokio::spawn(control::schedule::run(handle.clone(), reader.clone(), clock.clone(), rules.trust.clone()));
     let state = ApiState {
         handle: handle.clone(),
         reader,

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::answer::rate::RateLimiter;
-use crate::answer::{AnyPolicy, Rules};
-use crate::config::{self, AnyAnswer, Config};
+use crate::answer::{AliasText, AliasType, AnyPolicy, Rules};
+use crate::config::{self, AnyAnswer, Config, EdeText};
 use crate::control::terms::{DEFAULT_GROUP, Targets, Terms};
 use crate::ledger::owner::OwnerId;
 use crate::wire::cookie::CookieSecrets;
@@ -50,6 +50,12 @@ pub(super) fn rules(config: &Config) -> Result<Rules, String> {
     rules.keepalive = config.dns.tcp_idle * 10;
     rules.trust =
         Trust { all: config.alias.trust_all_zones, zones: config.alias.trusted_zones.iter().cloned().collect() };
+    rules.alias_text = match config.alias.ede_text {
+        EdeText::None => AliasText::None,
+        EdeText::Status => AliasText::Status,
+        EdeText::Target => AliasText::Target,
+    };
+    rules.alias_type = if config.alias.expose_type { AliasType::Shown } else { AliasType::Hidden };
     if config.dns.rrl.rate > 0 {
         let key = HashKey::new(super::random()?, super::random()?);
         rules.limiter = Some(Arc::new(RateLimiter::new(config.dns.rrl.rate, config.dns.rrl.exempt.clone(), key)));

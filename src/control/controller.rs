@@ -12,6 +12,7 @@ use super::handle::Request;
 use super::loops::{self, Closing};
 use super::measures::{Measures, observe};
 use super::refused::Memory;
+use super::targets::Unsaved;
 use super::terms::Terms;
 use crate::clock::Clock;
 use crate::ledger::code::Code;
@@ -23,7 +24,7 @@ use crate::store::history::Keep;
 use crate::store::writer::Origin;
 use crate::store::{StoreError, Writer};
 use crate::wire::name::Name;
-use crate::zone::alias::AliasBatch;
+use crate::zone::alias::{AliasBatch, Moment};
 use crate::zone::published::SnapshotWriter;
 use crate::zone::snapshot::Snapshot;
 use crate::zone::walk::Trust;
@@ -39,6 +40,8 @@ const MAX_LOOPS: usize = 100;
 /// Work of one commit before it takes no more commands.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 
+/// How often what the ALIAS engine learnt is written.
+const SAVE_PERIOD: Duration = Duration::from_secs(1);
 /// How often the history is looked at when nobody writes.
 const TRIM_PERIOD: Duration = Duration::from_secs(60);
 
@@ -79,6 +82,8 @@ pub(super) struct Controller {
     /// here and not by a thread that answers queries.
     pub(super) retired: Option<Arc<Snapshot>>,
     pub(super) measures: Measures,
+    /// What the ALIAS engine learnt and the store does not have yet.
+    pub(super) unsaved: Unsaved,
     /// What was refused because of another owner.
     pub(super) refused: Memory,
 }
@@ -95,11 +100,14 @@ impl Controller {
     pub(super) async fn run(mut self) {
         let mut trimming = tokio::time::interval(TRIM_PERIOD);
         trimming.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut saving = tokio::time::interval(SAVE_PERIOD);
+        saving.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 // What waits in the inbox is still taken out of it.
                 () = self.stop.notified() => self.inbox.close(),
+                _ = saving.tick() => self.save().await,
                 Some(update) = self.alias.recv() => self.publish_alias(update),
                 job = self.inbox.recv() => match job {
                     Some(job) => self.batch(job).await,
@@ -108,6 +116,7 @@ impl Controller {
                 _ = trimming.tick() => self.trim().await,
             }
         }
+        self.save().await;
         if let Err(error) = self.writer.close().await {
             tracing::warn!(%error, "closing the store");
         }
@@ -115,10 +124,43 @@ impl Controller {
 
     fn publish_alias(&mut self, update: AliasUpdate) {
         let mut next = Snapshot::clone(&self.snapshots.published().load());
+        self.unsaved.note(&next.alias, &update.batch);
         next.alias.apply(update.batch);
         self.publish(next);
         // A sender that no longer waits does not mind.
         let _ = update.done.send(());
+    }
+
+    /// Writes what the ALIAS engine learnt. What fails is tried again at the next turn; names are answered all the same.
+    async fn save(&mut self) {
+        let now = self.clock.now();
+        if !self.unsaved.is_due(now) {
+            return;
+        }
+        match self.try_save(now).await {
+            Ok(None) => self.set_fault(None),
+            Ok(Some(revision)) => {
+                self.set_fault(None);
+                let mut next = Snapshot::clone(&self.snapshots.published().load());
+                next.revision = revision;
+                self.publish(next);
+                self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "what is known of ALIAS targets is not written");
+                self.set_fault(Some(error.to_string()));
+                self.writer.rollback().await;
+            }
+        }
+    }
+
+    async fn try_save(&mut self, now: Moment) -> Result<Option<u64>, StoreError> {
+        self.writer.begin().await?;
+        let written = self.unsaved.write(&mut self.writer, &self.terms, now).await?;
+        self.commit().await?;
+        let revision = written.revision;
+        self.unsaved.written(written, now);
+        Ok(revision)
     }
 
     fn publish(&mut self, next: Snapshot) {

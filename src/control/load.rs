@@ -1,10 +1,11 @@
 //! The first Snapshot: everything the store holds, as far as it can be read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::terms::Terms;
 use super::{assemble, check};
+use crate::ledger::alias_options::MIN_SECONDS;
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerNumber};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
@@ -13,6 +14,7 @@ use crate::store::load::{Alarms, Frame, Reading, Stored, Subject};
 use crate::store::{StoreError, Writer, load as reading};
 use crate::wire::codes::Rtype;
 use crate::wire::name::{HashKey, Name};
+use crate::zone::alias::{AliasEntry, Group, Moment, TargetKey};
 use crate::zone::bulk::Bulk;
 use crate::zone::content::Zone;
 use crate::zone::node::{RRset, RRsetRef};
@@ -40,6 +42,44 @@ pub async fn load(
         snapshot.put_zone(Arc::new(zone));
     }
     Ok(snapshot)
+}
+
+/// Puts into a Snapshot what was known of external ALIAS targets when the server last ran. What cannot be read is
+/// Pending, as if it had not been known.
+pub async fn targets(
+    writer: &mut Writer,
+    snapshot: &mut Snapshot,
+    terms: &Terms,
+    now: Moment,
+) -> Result<(), StoreError> {
+    let mut entries: HashMap<TargetKey, AliasEntry> = HashMap::new();
+    for row in writer.targets().await? {
+        let row = match row {
+            Ok(row) => row,
+            Err(sentence) => {
+                tracing::warn!("{sentence}; it is asked for anew");
+                continue;
+            }
+        };
+        let group = terms.group(Some(&row.group));
+        if group == Group::UNKNOWN {
+            continue;
+        }
+        let key = TargetKey { name: row.target, group };
+        let entry = entries.entry(key).or_insert_with_key(|key| AliasEntry::pending(key.clone(), now));
+        let mut answer = row.answer;
+        if answer.last_ok.is_some_and(|at| at > now) {
+            // The clock was set back: it has expired, whatever a record's bounds of the hold are.
+            let held = answer.ttl.max(u32::try_from(MIN_SECONDS.1).unwrap_or(u32::MAX));
+            answer.last_ok = Some(Moment(now.0.saturating_sub(u64::from(held) * 1_000)));
+        }
+        answer.since = answer.since.min(now);
+        *entry.family_mut(row.family) = answer;
+    }
+    for entry in entries.into_values() {
+        snapshot.alias.put(Arc::new(entry));
+    }
+    Ok(())
 }
 
 struct Building<'a> {

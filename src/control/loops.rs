@@ -94,7 +94,7 @@ fn judge(
         | WalkEnd::NameError
         | WalkEnd::External { .. } => return None,
     };
-    let problem = Problem { path, ..Problem::new(code, detail) };
+    let problem = Problem { path: path.into(), ..Problem::new(code, detail) };
     Some(Closing { name: name.clone(), rtype, problem })
 }
 

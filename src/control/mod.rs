@@ -3,12 +3,14 @@
 pub mod assemble;
 pub mod check;
 mod controller;
+pub mod dead_targets;
 pub mod handle;
 pub mod load;
 mod loops;
 mod measures;
 pub mod refused;
 pub mod schedule;
+mod targets;
 pub mod terms;
 
 use std::fs::{OpenOptions, Permissions};
@@ -73,7 +75,8 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
     if writer.revision() == 0 {
         make_first_token(&mut writer, &database, &clock).await?;
     }
-    let snapshot = load::load(&mut writer, key, &terms, Reading::Paged, &mut alarms).await?;
+    let mut snapshot = load::load(&mut writer, key, &terms, Reading::Paged, &mut alarms).await?;
+    load::targets(&mut writer, &mut snapshot, &terms, clock.now()).await?;
     let (revisions, revision) = watch::channel(snapshot.revision);
     let snapshots = SnapshotWriter::new(snapshot);
     let (inbox, jobs) = mpsc::channel(controller::INBOX);
@@ -102,6 +105,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         fault,
         stop,
         retired: None,
+        unsaved: targets::Unsaved::default(),
         measures,
         refused: refused::Memory::default(),
     };

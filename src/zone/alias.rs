@@ -181,6 +181,11 @@ impl<'a> AliasRef<'a> {
         self.owners.first_chunk::<4>().map(|octets| u32::from_le_bytes(*octets))
     }
 
+    /// The holder and its parents, by their numbers in the store.
+    pub fn owners(self) -> impl Iterator<Item = u32> + 'a {
+        self.owners.as_chunks::<4>().0.iter().map(|octets| u32::from_le_bytes(*octets))
+    }
+
     /// Whether the holder or one of its parents is this owner.
     #[inline]
     pub fn trusts(self, owner: u32) -> bool {

@@ -1,5 +1,6 @@
 //! The real binary, asked over DNS and HTTP.
 
+mod alias;
 mod crash;
 #[path = "../support/dns.rs"]
 mod dns;
@@ -16,3 +17,5 @@ mod samples;
 mod server;
 mod sockets;
 mod transfers;
+#[path = "../support/upstream.rs"]
+mod upstream;

@@ -1,20 +1,23 @@
 //! `/v1/alias-targets` and `/v1/aliases/{name}`: targets, their states, and who depends on them (alias.md section 9).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
+use serde::Deserialize;
 
 use super::check_rows;
 use super::records::zone_filter;
 use crate::alias::LastError;
+use crate::alias::engine::Refreshed;
 use crate::alias::handle::TargetView;
 use crate::alias::references::RecordKey;
 use crate::api::alias_view::{self, Combined, FamilyView, RecordView, Serving};
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
-use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocument};
+use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocument, RefreshedDocument};
+use crate::api::json::{self, BodyLimit};
 use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
@@ -29,12 +32,16 @@ use crate::wire::name::Name;
 use crate::zone::alias::{AliasEntry, AliasState, Family, Group, Moment, RecordState, TargetKey};
 use crate::zone::snapshot::Snapshot;
 
+/// Names and targets of one request to refresh, at most.
+const MAX_REFRESHED: usize = 1_000;
+
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(Method::GET, "/v1/alias-targets", Access::Read, list)
             .with(&["state", "owner", "zone", "target", "olderThan", "limit", "continue"])
             .repeating(&["state"]),
         Route::new(Method::GET, "/v1/aliases/{name}", Access::Read, show_one).with(&["zone"]),
+        Route::new(Method::POST, "/v1/alias-targets/refresh", Access::Write, refresh).taking(BodyLimit::Small),
     ]
 }
 
@@ -133,6 +140,55 @@ async fn show_one(call: Call) -> Result<Response, Refused> {
     document(StatusCode::OK, &row)
 }
 
+/// Which targets are asked now.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RefreshFields {
+    /// Names of ALIAS records.
+    #[serde(default)]
+    names: Vec<String>,
+    /// Names of targets.
+    #[serde(default)]
+    targets: Vec<String>,
+}
+
+async fn refresh(call: Call) -> Result<Response, Refused> {
+    let fields: RefreshFields = json::read(&call.body())?;
+    if fields.names.is_empty() && fields.targets.is_empty() {
+        return Err(Refused::bad_request("names or targets say what is asked anew"));
+    }
+    if fields.names.len() + fields.targets.len() > MAX_REFRESHED {
+        return Err(Refused::new(Code::LimitExceeded, format!("at most {MAX_REFRESHED} names and targets at a time")));
+    }
+    let mut keys: BTreeSet<TargetKey> = BTreeSet::new();
+    for text in &fields.names {
+        let name = name_of("names", text)?;
+        let filter = ClaimFilter { name: Some(name.clone()), ..alias_filter() };
+        let (_, looked) = look(&call, &filter).await?;
+        if looked.is_empty() {
+            return Err(Refused::not_found(format!("no ALIAS is served at {name}")));
+        }
+        for view in looked.into_iter().map(|one| one.view).filter(|view| view.external) {
+            keys.insert(TargetKey { name: view.end, group: view.group });
+        }
+    }
+    for text in &fields.targets {
+        let name = name_of("targets", text)?;
+        for number in 0..call.state.terms.groups.len() {
+            let group = Group(u8::try_from(number).unwrap_or(u8::MAX));
+            keys.insert(TargetKey { name: name.clone(), group });
+        }
+    }
+    let Some(handle) = &call.state.alias else {
+        return Err(Refused::new(Code::StorageUnavailable, "targets are not looked up here"));
+    };
+    let stopping = |_| Refused::new(Code::StorageUnavailable, "the server is stopping: try again later");
+    let refreshed = handle.refresh(keys.into_iter().collect()).await.map_err(stopping)?;
+    let count = |wanted: Refreshed| refreshed.iter().filter(|one| **one == wanted).count() as u64;
+    let answer = RefreshedDocument { accepted: count(Refreshed::Accepted), coalesced: count(Refreshed::Coalesced) };
+    document(StatusCode::ACCEPTED, &answer)
+}
+
 fn alias_filter() -> ClaimFilter {
     ClaimFilter { rtype: Some(Rtype::ALIAS), state: Some(ClaimState::Held), ..ClaimFilter::default() }
 }
@@ -219,7 +275,7 @@ fn family_name(family: Family) -> String {
     family.rtype().to_string()
 }
 
-fn family(view: &FamilyView) -> (String, FamilyDocument) {
+pub(super) fn family(view: &FamilyView) -> (String, FamilyDocument) {
     let state = view.state.map_or("Static", |state| state.text()).to_owned();
     let (addresses, last_addresses) = (view.addresses.clone(), view.last_addresses.clone());
     (family_name(view.family), FamilyDocument { state, addresses, last_addresses, ..FamilyDocument::default() })

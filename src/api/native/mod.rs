@@ -1,5 +1,6 @@
 //! The native API: one resource per file, and the table of all routes (ownership.md sections 3 to 5).
 
+mod alias_dry_run;
 mod alias_options;
 mod aliases;
 mod changes;
@@ -17,6 +18,7 @@ mod owners;
 mod propagation;
 mod records;
 mod revert;
+mod target_check;
 mod tokens;
 mod transfers;
 mod write;
@@ -49,6 +51,7 @@ pub fn routes() -> Vec<Route> {
         explain::routes(),
         tokens::routes(),
         aliases::routes(),
+        alias_dry_run::routes(),
         transfers::routes(),
         holds::routes(),
         leases::routes(),
