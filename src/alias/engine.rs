@@ -638,7 +638,7 @@ impl Engine {
         let changed = std::mem::take(&mut self.changed);
         let transitions = changed.iter().filter_map(|slot| self.transition(*slot, now)).collect();
         let put = changed.into_iter().map(|slot| self.slot(slot).entry.clone()).collect();
-        AliasBatch { put, removed: std::mem::take(&mut self.removed), transitions }
+        AliasBatch { put, removed: std::mem::take(&mut self.removed), transitions, ..AliasBatch::default() }
     }
 
     /// What there is to tell of a target: not what is being found out, nor that a new one has been found.

@@ -3,14 +3,16 @@
 
 use super::handle::{Handle, Request};
 use crate::ledger::actor::Actor;
-use crate::ledger::claim::ClaimState;
+use crate::ledger::claim::{Claim, ClaimState};
 use crate::ledger::command::{Change, Command, Going, RecordName};
 use crate::store::Reader;
 use crate::store::rows::ClaimFilter;
 use crate::wire::codes::Rtype;
 use crate::wire::hashed::HashedName;
 use crate::wire::name::Name;
-use crate::zone::alias::{AliasRef, AliasState, Family, Moment};
+use crate::zone::alias::{
+    AliasBatch, AliasRef, AliasState, Dependent, Family, Moment, RecordState, TargetKey, Transition,
+};
 use crate::zone::policy::OnNxdomain;
 use crate::zone::reach::{Place, Reach, reach};
 use crate::zone::snapshot::Snapshot;
@@ -21,6 +23,7 @@ const MAX_A_TURN: usize = 100;
 
 /// A record with a dead target.
 struct Dead {
+    target: TargetKey,
     zone: Name,
     name: Name,
     since: Moment,
@@ -50,13 +53,14 @@ pub async fn turn(handle: &Handle, reader: &Reader, trust: &Trust, now: Moment) 
             // Who asked for it since knows of it.
             let is_wanted = row.claim.asserted > one.since;
             if is_due && !is_wanted && options.policy.on_nxdomain == OnNxdomain::Quarantine {
-                quarantine(handle, &one, row.claim.owner_id.clone(), row.claim.set_id.clone()).await;
+                quarantine(handle, &one, &row.claim, now).await;
             }
         }
     }
 }
 
-async fn quarantine(handle: &Handle, dead: &Dead, owner: crate::ledger::owner::OwnerId, set_id: String) {
+async fn quarantine(handle: &Handle, dead: &Dead, claim: &Claim, now: Moment) {
+    let (owner, set_id) = (claim.owner_id.clone(), claim.set_id.clone());
     let (zone, name) = (Some(dead.zone.clone()), dead.name.clone());
     let record = RecordName { zone, name, rtype: Rtype::ALIAS, set_id: Some(set_id) };
     let change = Change { going: Going::Quarantined, ..Change::delete(owner.clone(), vec![record]) };
@@ -66,12 +70,25 @@ async fn quarantine(handle: &Handle, dead: &Dead, owner: crate::ledger::owner::O
         dry_run: false,
         request_id: "alias.quarantined".to_owned(),
     };
+    let (owner, name) = (owner.as_str(), &dead.name);
     match handle.submit(request).await {
         Ok(_) => {
-            tracing::info!(owner = ?owner.as_str(), name = %dead.name, "an ALIAS with a dead target is in quarantine")
+            tracing::info!(owner = ?owner, %name, "an ALIAS with a dead target is in quarantine");
+            let state = RecordState::Is(AliasState::TargetNxdomain);
+            let dependent = Dependent { zone: dead.zone.clone(), name: name.clone(), owner: claim.owner.0 };
+            let quarantined = Transition {
+                target: dead.target.clone(),
+                from: state,
+                to: state,
+                at: now,
+                takeover_risk: false,
+                dependents: vec![dependent],
+                count: 1,
+            };
+            handle.publish_alias(AliasBatch { quarantined: vec![quarantined], ..AliasBatch::default() }).await;
         }
         Err(refusal) => {
-            tracing::warn!(owner = ?owner.as_str(), name = %dead.name, code = %refusal.code(), "no quarantine of a dead ALIAS");
+            tracing::warn!(owner = ?owner, %name, code = %refusal.code(), "no quarantine of a dead ALIAS");
         }
     }
 }
@@ -90,17 +107,19 @@ fn dead(snapshot: &Snapshot, trust: &Trust) -> Vec<Dead> {
             }
             let place = Place { zone, node, alias };
             let mut since = Some(Moment(0));
+            let mut target = None;
             for family in Family::BOTH.into_iter().filter(|family| alias.has(*family)) {
                 let dead_since = match reach(snapshot, trust, place, family, &mut scratch) {
                     Reach::Outside { entry, .. } if entry.family(family).state == AliasState::TargetNxdomain => {
+                        target = Some(entry.target.clone());
                         Some(entry.family(family).since)
                     }
                     Reach::Outside { .. } | Reach::Inside(_) | Reach::Unknown => None,
                 };
                 since = since.zip(dead_since).map(|(one, other)| one.max(other));
             }
-            if let (Some(since), Ok(name)) = (since.filter(|since| since.0 > 0), Name::from_wire(node.name())) {
-                found.push(Dead { zone: zone.apex().clone(), name, since });
+            if let (Some(since), Some(target), Ok(name)) = (since, target, Name::from_wire(node.name())) {
+                found.push(Dead { target, zone: zone.apex().clone(), name, since });
             }
         }
     }

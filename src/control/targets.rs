@@ -26,6 +26,8 @@ const ROWS: usize = 2;
 const STATE_CHANGED: &str = "alias.state_changed";
 /// Targets whose domain may be free to register.
 const TAKEOVER_RISK: &str = "alias.takeover_risk";
+/// Records that went into quarantine since their target is gone.
+const QUARANTINED: &str = "alias.quarantined";
 
 /// What is to be written.
 #[derive(Debug, Default)]
@@ -54,6 +56,21 @@ impl Unsaved {
             if transition.takeover_risk {
                 self.tell(TAKEOVER_RISK, transition);
             }
+        }
+        for transition in &batch.quarantined {
+            self.tell_quarantined(transition);
+        }
+    }
+
+    fn tell_quarantined(&mut self, transition: &Transition) {
+        let key = (transition.target.clone(), QUARANTINED);
+        match self.events.get_mut(&key) {
+            // All records count, not the last alone.
+            Some(waiting) => {
+                waiting.count += transition.count;
+                waiting.dependents.extend(transition.dependents.iter().cloned());
+            }
+            None => self.tell(QUARANTINED, transition),
         }
     }
 
@@ -95,7 +112,7 @@ impl Unsaved {
         for (key, transition) in events {
             written.events.push((key.clone(), transition.clone()));
             // One that went back before it could be told is none.
-            if key.1 == TAKEOVER_RISK || transition.from != transition.to {
+            if is_told(key.1, transition) {
                 rows.push(event(writer, key.1, transition).await?);
             }
         }
@@ -118,7 +135,7 @@ impl Unsaved {
         self.told.retain(|_, told| told.0.saturating_add(EVENTS_APART) > now.0);
         for (key, transition) in written.events {
             self.events.remove(&key);
-            if key.1 == TAKEOVER_RISK || transition.from != transition.to {
+            if is_told(key.1, &transition) {
                 self.told.insert(key, now);
             }
         }
@@ -132,6 +149,11 @@ pub(super) struct Written {
     events: Vec<((TargetKey, &'static str), Transition)>,
     /// The store's revision, if events made a new one.
     pub(super) revision: Option<u64>,
+}
+
+/// A state that went back before it could be told is not.
+fn is_told(kind: &'static str, transition: &Transition) -> bool {
+    kind != STATE_CHANGED || transition.from != transition.to
 }
 
 /// A changed set or state is written at once, an unchanged answer every ten minutes.

@@ -511,12 +511,14 @@ pub struct AliasBatch {
     pub removed: Vec<TargetKey>,
     /// Targets in another state, for the history.
     pub transitions: Vec<Transition>,
+    /// Targets whose records went into quarantine, for the history.
+    pub quarantined: Vec<Transition>,
 }
 
 impl AliasBatch {
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.put.is_empty() && self.removed.is_empty() && self.transitions.is_empty()
+        self.put.is_empty() && self.removed.is_empty() && self.transitions.is_empty() && self.quarantined.is_empty()
     }
 }
 

@@ -12,6 +12,7 @@ mod quarantine;
 mod steps;
 mod store;
 mod support;
+mod targets;
 mod tokens;
 mod transfers;
 mod types;
