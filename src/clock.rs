@@ -42,3 +42,21 @@ impl Clock {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn the_systems_clock_is_read_anew_each_time() {
+        let first = Clock::System.now();
+        let start = Instant::now();
+        while Clock::System.now() == first {
+            assert!(start.elapsed() < Duration::from_millis(100), "a tick at least every 100 ms");
+        }
+        let manual = Clock::manual(Moment(5));
+        manual.clone().advance(7);
+        assert_eq!(manual.now(), Moment(12));
+    }
+}

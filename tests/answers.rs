@@ -211,7 +211,7 @@ impl Run {
             let (outcome, octets) = asker.send(&self.snapshot, &query.octets, *transport);
             let lines = match outcome {
                 Outcome::Silent(why) => vec![format!("silence {why:?}")],
-                Outcome::Limited => vec!["limited".to_owned()],
+                Outcome::Limited { .. } => vec!["limited".to_owned()],
                 Outcome::Pending(target) => vec![format!("pending {}", target.name)],
                 Outcome::Reply { rcode, .. } => {
                     let reply = Reply::read(octets).unwrap_or_else(|error| panic!("{}: {asked}: {error}", self.case));
@@ -442,7 +442,8 @@ fn the_table_of_rules_names_all_rules_and_tests_that_there_are() {
         for (file, function) in tests.split(", ").filter_map(|test| test.split_once("` `")) {
             let (file, function) = (file.trim_matches('`'), function.trim_matches('`'));
             functions += 1;
-            let text = fs::read_to_string(root.join("tests").join(file)).unwrap_or_default();
+            let path = if file.starts_with("src/") { root.join(file) } else { root.join("tests").join(file) };
+            let text = fs::read_to_string(path).unwrap_or_default();
             if !text.contains(&format!("fn {function}(")) {
                 wrong.push(format!("{id}: no {function} in {file}"));
             }

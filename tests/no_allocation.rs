@@ -7,10 +7,12 @@ mod asking;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
 
 use asking::hosted::{entry, family_answer, snapshot};
-use asking::{Asker, NOW, query, rules};
-use tenured::answer::{Outcome, Patience};
+use asking::{Asker, NOW, key, query, rules};
+use tenured::answer::rate::RateLimiter;
+use tenured::answer::{Limited, Outcome, Patience};
 use tenured::zone::snapshot::Snapshot;
 
 thread_local! {
@@ -197,6 +199,28 @@ fn respond_allocates_nothing_whatever_is_asked() {
         }
     }
     assert!(asked > 100, "the mix was asked");
+}
+
+#[test]
+fn w5_rate_limiting_allocates_nothing_whatever_it_decides() {
+    let snapshot = hosted();
+    let mut asker = Asker::new(rules());
+    asker.rules.limiter = Some(Arc::new(RateLimiter::new(5, Vec::new(), key())));
+    let mut decided = [0; 3];
+    let queries: Vec<_> =
+        ["www.example.com. A", "www.example.com. A edns", "never.example.com. TXT"].map(query::parse).into();
+    for query in queries.iter().cycle().take(90) {
+        let before = ALLOCATIONS.get();
+        let (outcome, _) = asker.send(&snapshot, &query.octets, tenured::answer::Transport::Udp);
+        assert_eq!(ALLOCATIONS.get() - before, 0);
+        decided[match outcome {
+            Outcome::Reply { limited: Limited::Not, .. } => 0,
+            Outcome::Reply { limited: Limited::Truncated, .. } => 1,
+            Outcome::Limited { .. } => 2,
+            Outcome::Silent(_) | Outcome::Pending(_) => panic!("{outcome:?}"),
+        }] += 1;
+    }
+    assert!(decided.iter().all(|count| *count > 0), "{decided:?}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl<'x, 'a, 'b> Additional<'x, 'a, 'b> {
             if !self.is_new(target) {
                 continue;
             }
-            let (Lookup::Exact(node) | Lookup::Wildcard(node)) = zone.lookup(&self.answer.scratch.target, false) else {
+            let (Lookup::Exact(node) | Lookup::Wildcard(node)) = zone.lookup(&self.answer.names.target, false) else {
                 continue;
             };
             if self.addresses(target, node).is_err() {
@@ -79,8 +79,8 @@ impl<'x, 'a, 'b> Additional<'x, 'a, 'b> {
         }
         let answer = &mut *self.answer;
         let key = answer.snapshot.key();
-        answer.scratch.target.load(key, target);
-        let name = &answer.scratch.target;
+        answer.names.target.load(key, target);
+        let name = &answer.names.target;
         let below_cut = name.labels() >= cut.labels() && name.suffix(cut.labels()) == cut.name();
         let kind = if below_cut { Glue::InDomain } else { Glue::Sibling };
         let zone = answer.zone;
@@ -100,8 +100,8 @@ impl<'x, 'a, 'b> Additional<'x, 'a, 'b> {
     /// Loads the target, and says whether it is of the zone and was not given yet.
     fn is_new(&mut self, target: &[u8]) -> bool {
         let answer = &mut *self.answer;
-        answer.scratch.target.load(answer.snapshot.key(), target);
-        let name = &answer.scratch.target;
+        answer.names.target.load(answer.snapshot.key(), target);
+        let name = &answer.names.target;
         let labels = answer.zone.apex_labels();
         if name.labels() < labels || name.suffix(labels) != answer.zone.apex().as_wire() {
             return false;

@@ -82,14 +82,14 @@ struct Record<'a> {
 }
 
 impl<'a> Answer<'a, '_> {
-    /// What the ALIAS at `node` has of a family now; none if it is not flattened for that. Overwrites `scratch.target`.
+    /// What the ALIAS at `node` has of a family now; none if it is not flattened for that. Overwrites `names.target`.
     #[inline]
     pub(super) fn flattened(&mut self, node: &'a Node, family: Family, purpose: Purpose) -> Option<Flattened<'a>> {
         let rrset = node.rrset(Rtype::ALIAS)?;
         let alias = AliasRef::decode(rrset.first()).filter(|alias| alias.has(family))?;
         let record = Record { node, ttl: rrset.ttl, policy: alias.policy(), family, purpose };
         let place = Place { zone: self.zone, node, alias };
-        match reach(self.snapshot, &self.rules.trust, place, family, &mut self.scratch.target) {
+        match reach(self.snapshot, &self.rules.trust, place, family, &mut self.names.target) {
             Reach::Outside { entry, ttl } => Some(self.outside(record, entry, ttl)),
             Reach::Inside(end) => Some(inside(record, end)),
             Reach::Unknown => Some(self.unknown(alias.group())),
@@ -100,7 +100,7 @@ impl<'a> Answer<'a, '_> {
     #[cold]
     fn unknown(&self, group: Group) -> Flattened<'a> {
         match self.request.patience {
-            Patience::Wait => Flattened::Pending(key(self.scratch.target.wire(), group)),
+            Patience::Wait => Flattened::Pending(key(self.names.target.wire(), group)),
             Patience::Ended => Flattened::ServFail { error: NOT_READY },
         }
     }
@@ -132,7 +132,7 @@ impl<'a> Answer<'a, '_> {
     fn overdue(&mut self, known: Known<'_>, entry: &'a Arc<AliasEntry>) {
         let is_good = matches!(known.own.state, AliasState::Resolved | AliasState::NoData | AliasState::Filtered);
         if is_good && entry.asked.wants_hint(known.family, self.request.now) {
-            self.scratch.overdue = Some(entry.clone());
+            self.names.overdue = Some(entry.clone());
         }
     }
 }

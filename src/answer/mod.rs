@@ -16,6 +16,7 @@ use std::sync::Arc;
 use rate::{Judgement, RateLimiter};
 
 use crate::wire::codes::{ExtendedError, Opcode, Rcode, Rtype, class};
+use crate::wire::compression::Compression;
 use crate::wire::cookie::CookieSecrets;
 use crate::wire::hashed::HashedName;
 use crate::wire::query::{Fault, Query, Question, Silence, Tsig, read};
@@ -141,6 +142,15 @@ pub struct Request<'a> {
     pub patience: Patience,
 }
 
+/// What rate limiting made of a reply that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    /// Nothing.
+    Not,
+    /// It was emptied, with TC, so that a real client comes again over TCP.
+    Truncated,
+}
+
 /// What a message leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -154,9 +164,14 @@ pub enum Outcome {
         rcode: Rcode,
         /// Type of the question that it answers; none where the message had none that could be read.
         rtype: Option<Rtype>,
+        /// What rate limiting made of it.
+        limited: Limited,
     },
-    /// No reply: there were too many like it (answers.md W3).
-    Limited,
+    /// No reply: there were too many like it.
+    Limited {
+        /// Type of the question.
+        rtype: Option<Rtype>,
+    },
     /// The answer depends on a target that is being resolved: ask again when it is known.
     Pending(TargetKey),
 }
@@ -164,8 +179,14 @@ pub enum Outcome {
 /// Names being looked at; large, so each thread makes them once.
 #[derive(Clone, Debug)]
 pub struct Scratch {
+    names: Names,
+    written: Compression,
+}
+
+/// The name that is looked up, and the one whose addresses are added.
+#[derive(Clone, Debug)]
+struct Names {
     name: HashedName,
-    other: HashedName,
     target: HashedName,
     overdue: Option<Arc<AliasEntry>>,
     subject: Subject,
@@ -183,19 +204,15 @@ enum Subject {
 impl Scratch {
     /// Empty.
     pub fn new() -> Scratch {
-        Scratch {
-            name: HashedName::empty(),
-            other: HashedName::empty(),
-            target: HashedName::empty(),
-            overdue: None,
-            subject: Subject::Query,
-        }
+        let names =
+            Names { name: HashedName::empty(), target: HashedName::empty(), overdue: None, subject: Subject::Query };
+        Scratch { names, written: Compression::new() }
     }
 
     /// A target that the last query met past its time, for the ALIAS engine: at most one a second and target.
     #[inline]
     pub fn take_overdue(&mut self) -> Option<Arc<AliasEntry>> {
-        self.overdue.take()
+        self.names.overdue.take()
     }
 }
 
@@ -242,48 +259,50 @@ pub fn respond(
     }
     if query.fault == Some(Fault::UnknownOpcode) {
         query.recursion_desired = false;
-        let mut writer = Writer::new(out, &query, PLAIN_UDP, None);
+        let mut writer = Writer::new(out, &mut scratch.written, &query, PLAIN_UDP);
         writer.set_rcode(Rcode::NOTIMP);
-        return Outcome::Reply { length: writer.finish(), rcode: Rcode::NOTIMP, rtype: None };
+        return Outcome::Reply { length: writer.finish(), rcode: Rcode::NOTIMP, rtype: None, limited: Limited::Not };
     }
-    let name = match &query.question {
-        Some(question) => scratch.name.load(snapshot.key(), question.name).then_some(&scratch.name),
-        None => None,
-    };
+    let Scratch { names, written } = scratch;
+    if let Some(question) = &query.question {
+        names.name.load(snapshot.key(), question.name);
+    }
     let mut reply_options = opt::ReplyOptions::of(rules, request, &query);
-    let mut writer = Writer::new(out, &query, limit(rules, request.transport, &query, &reply_options), name);
+    let mut writer = Writer::new(out, written, &query, limit(rules, request.transport, &query, &reply_options));
     writer.reserve(reply_options.octets());
-    scratch.subject = Subject::Query;
-    let verdict = match judge(rules, snapshot, scratch, request, &query, &reply_options, &mut writer) {
+    names.subject = Subject::Query;
+    let verdict = match judge(rules, snapshot, names, request, &query, &reply_options, &mut writer) {
         Ok(verdict) => verdict,
         Err(target) => return Outcome::Pending(target),
     };
     if verdict.rcode != Rcode::NOERROR {
         writer.set_rcode(verdict.rcode);
     }
+    let rtype = query.question.as_ref().map(|question| question.rtype);
+    let mut limited = Limited::Not;
     if let Some(limiter) = &rules.limiter
         && request.transport == Transport::Udp
         && !reply_options.has_good_cookie()
     {
         match limiter.judge(verdict.account, verdict.rcode, request.client, request.now) {
             Judgement::Send => {}
-            Judgement::Drop => return Outcome::Limited,
+            Judgement::Drop => return Outcome::Limited { rtype },
             Judgement::Truncate => {
                 writer.clear_records();
                 writer.set_truncated();
+                limited = Limited::Truncated;
             }
         }
     }
     writer.release(reply_options.octets());
-    let text = if scratch.subject == Subject::Alias { rules.alias_text } else { AliasText::Status };
-    reply_options.finish(&mut writer, verdict, text, &scratch.target);
+    let text = if names.subject == Subject::Alias { rules.alias_text } else { AliasText::Status };
+    reply_options.finish(&mut writer, verdict, text, &names.target);
     if verdict.rcode == Rcode::NOTAUTH
         && let Some(tsig) = &query.tsig
     {
         write_bad_key(&mut writer, tsig);
     }
-    let rtype = query.question.as_ref().map(|question| question.rtype);
-    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode, rtype }
+    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode, rtype, limited }
 }
 
 /// Most octets of the reply. A client that has not shown where it is gets no large ones (answers.md A4).
@@ -304,7 +323,7 @@ fn limit(rules: &Rules, transport: Transport, query: &Query<'_>, options: &opt::
 fn judge(
     rules: &Rules,
     snapshot: &Snapshot,
-    scratch: &mut Scratch,
+    names: &mut Names,
     request: &Request<'_>,
     query: &Query<'_>,
     options: &opt::ReplyOptions<'_>,
@@ -329,36 +348,31 @@ fn judge(
         return Ok(Verdict::code(Rcode::BADCOOKIE));
     }
     if question.class == class::CH {
-        return Ok(identity::answer(rules, question, &scratch.name, writer));
+        return Ok(identity::answer(rules, question, &names.name, writer));
     }
     if question.class != class::IN {
         return Ok(Verdict::code(Rcode::REFUSED));
     }
-    if let Some(verdict) = judge_type(snapshot, scratch, request, question) {
+    if let Some(verdict) = judge_type(snapshot, names, request, question) {
         return Ok(verdict);
     }
-    let Some(zone) = snapshot.find_zone(&scratch.name, question.rtype == Rtype::DS) else {
+    let Some(zone) = snapshot.find_zone(&names.name, question.rtype == Rtype::DS) else {
         return Ok(Verdict::because(Rcode::REFUSED, ExtendedError::NOT_AUTHORITATIVE, ""));
     };
-    sections::Answer::new(rules, snapshot, zone, scratch, request, question, writer).write()
+    sections::Answer::new(rules, snapshot, zone, names, request, question, writer).write()
 }
 
 /// Step 10: types that are not looked up.
 #[inline]
-fn judge_type(
-    snapshot: &Snapshot,
-    scratch: &Scratch,
-    request: &Request<'_>,
-    question: &Question<'_>,
-) -> Option<Verdict> {
+fn judge_type(snapshot: &Snapshot, names: &Names, request: &Request<'_>, question: &Question<'_>) -> Option<Verdict> {
     match (question.rtype, request.transport) {
         (Rtype::OPT | Rtype::TKEY | Rtype::TSIG, _) => Some(Verdict::code(Rcode::FORMERR)),
         (Rtype::NXNAME, _) => Some(Verdict::because(Rcode::FORMERR, ExtendedError::INVALID_QUERY_TYPE, "")),
         (Rtype::AXFR, Transport::Udp) => Some(Verdict::code(Rcode::NOTIMP)),
         (Rtype::IXFR, Transport::Udp) => Some(Verdict::code(Rcode::REFUSED)),
         (Rtype::AXFR | Rtype::IXFR, Transport::Tcp) => {
-            let zone = snapshot.find_zone(&scratch.name, false);
-            let is_apex = zone.is_some_and(|zone| zone.apex_labels() == scratch.name.labels());
+            let zone = snapshot.find_zone(&names.name, false);
+            let is_apex = zone.is_some_and(|zone| zone.apex_labels() == names.name.labels());
             Some(if is_apex {
                 Verdict::because(Rcode::REFUSED, ExtendedError::PROHIBITED, "")
             } else {

@@ -2,7 +2,7 @@
 
 use super::additional::Additional;
 use super::flatten::{Flattened, NO_DATA, Purpose};
-use super::{AliasType, AnyPolicy, Request, Rules, Scratch, Subject, Transport, Verdict};
+use super::{AliasType, AnyPolicy, Names, Request, Rules, Subject, Transport, Verdict};
 use crate::wire::codes::{ExtendedError, Rcode, Rtype};
 use crate::wire::name::{MAX_NAME, wire_length};
 use crate::wire::query::Question;
@@ -19,7 +19,7 @@ const RECORD_OVERHEAD: usize = 12;
 
 /// How the walk goes on.
 enum Step {
-    /// At the name now in the scratch.
+    /// At the name now loaded.
     Onward,
     /// Nowhere: the reply is as written.
     Done(Verdict),
@@ -34,7 +34,7 @@ pub(super) struct Answer<'a, 'b> {
     pub(super) rules: &'a Rules,
     pub(super) snapshot: &'a Snapshot,
     pub(super) zone: &'a Zone,
-    pub(super) scratch: &'a mut Scratch,
+    pub(super) names: &'a mut Names,
     pub(super) request: &'a Request<'a>,
     pub(super) question: &'a Question<'a>,
     pub(super) writer: &'a mut Writer<'b>,
@@ -47,29 +47,18 @@ pub(super) struct Answer<'a, 'b> {
 }
 
 impl<'a, 'b> Answer<'a, 'b> {
-    /// Begins; `scratch.name` holds QNAME, and `zone` is the one that answers.
+    /// Begins; `names.name` holds QNAME, and `zone` is the one that answers.
     #[inline]
     pub(super) fn new(
         rules: &'a Rules,
         snapshot: &'a Snapshot,
         zone: &'a Zone,
-        scratch: &'a mut Scratch,
+        names: &'a mut Names,
         request: &'a Request<'a>,
         question: &'a Question<'a>,
         writer: &'a mut Writer<'b>,
     ) -> Answer<'a, 'b> {
-        Answer {
-            rules,
-            snapshot,
-            zone,
-            scratch,
-            request,
-            question,
-            writer,
-            chain: 0,
-            dnames: [0; MAX_CHAIN],
-            account: 0,
-        }
+        Answer { rules, snapshot, zone, names, request, question, writer, chain: 0, dnames: [0; MAX_CHAIN], account: 0 }
     }
 
     /// Writes all sections. `Err` is the target that the answer waits for.
@@ -78,13 +67,13 @@ impl<'a, 'b> Answer<'a, 'b> {
         // Hashes of the names met, to tell when one comes up again; the key of the hash is secret.
         let mut met = [0_u64; MAX_CHAIN + 1];
         loop {
-            met[self.chain] = self.scratch.name.hash(self.scratch.name.labels());
+            met[self.chain] = self.names.name.hash(self.names.name.labels());
             match self.step() {
                 Step::Done(verdict) => return Ok(Verdict { account: self.account, ..verdict }),
                 Step::Pending(target) => return Err(target),
                 Step::Onward => {}
             }
-            let hash = self.scratch.name.hash(self.scratch.name.labels());
+            let hash = self.names.name.hash(self.names.name.labels());
             if met[..self.chain].contains(&hash) || !self.is_in_zone() {
                 return Ok(Verdict { account: self.account, ..Verdict::code(Rcode::NOERROR) });
             }
@@ -93,7 +82,7 @@ impl<'a, 'b> Answer<'a, 'b> {
 
     /// Sets the account of the reply: random names below a wildcard, below a cut, or that do not exist share one.
     fn set_account(&mut self, found: Lookup<'_>) {
-        let (key, name) = (self.snapshot.key(), &self.scratch.name);
+        let (key, name) = (self.snapshot.key(), &self.names.name);
         let zone = name.hash(self.zone.apex_labels());
         self.account = match found {
             Lookup::Exact(node) | Lookup::Wildcard(node) | Lookup::Cut(node) | Lookup::Dname(node) => {
@@ -104,14 +93,14 @@ impl<'a, 'b> Answer<'a, 'b> {
     }
 
     fn is_in_zone(&self) -> bool {
-        let (name, labels) = (&self.scratch.name, self.zone.apex_labels());
+        let (name, labels) = (&self.names.name, self.zone.apex_labels());
         name.labels() >= labels && name.suffix(labels) == self.zone.apex().as_wire()
     }
 
     #[inline]
     fn step(&mut self) -> Step {
         let zone = self.zone;
-        let found = zone.lookup(&self.scratch.name, self.question.rtype == Rtype::DS);
+        let found = zone.lookup(&self.names.name, self.question.rtype == Rtype::DS);
         if self.chain == 0 && !matches!(found, Lookup::Cut(_)) {
             self.writer.set_authoritative();
         }
@@ -164,9 +153,9 @@ impl<'a, 'b> Answer<'a, 'b> {
         let Some(alias) = AliasRef::decode(rrset.first()).filter(|_| self.rules.alias_type == AliasType::Shown) else {
             return self.deny(Rcode::NOERROR, u32::MAX);
         };
-        let owner = if self.chain == 0 { Owner::Question } else { Owner::Name(self.scratch.name.wire()) };
+        let owner = if self.chain == 0 { Owner::Question(0) } else { Owner::Name(self.names.name.wire()) };
         let record = Record { owner, rtype: Rtype::ALIAS, ttl: rrset.ttl, rdata: alias.target };
-        let put = self.writer.record(&mut self.scratch.other, self.snapshot.key(), Section::Answer, record);
+        let put = self.writer.record(Section::Answer, record);
         if put.is_err() { self.truncate() } else { NOERROR }
     }
 
@@ -188,14 +177,14 @@ impl<'a, 'b> Answer<'a, 'b> {
     #[inline]
     fn has_written(&self, rrset: RRsetRef<'_>) -> bool {
         rrset.rtype == Rtype::DNAME
-            && self.dnames[..self.chain].contains(&self.scratch.name.hash(self.scratch.name.labels()))
+            && self.dnames[..self.chain].contains(&self.names.name.hash(self.names.name.labels()))
     }
 
     /// The addresses of an ALIAS (alias.md section 6).
     #[inline]
     fn flatten(&mut self, family: Family, flattened: Flattened<'a>) -> Step {
         if !matches!(flattened, Flattened::Addresses { error: None, .. } | Flattened::NoData { error: None, .. }) {
-            self.scratch.subject = Subject::Alias;
+            self.names.subject = Subject::Alias;
         }
         match flattened {
             Flattened::Addresses { addresses, ttl, error } => {
@@ -273,14 +262,12 @@ impl<'a, 'b> Answer<'a, 'b> {
         let rdata = soa.first();
         let minimum = rdata.last_chunk::<4>().map_or(0, |octets| u32::from_be_bytes(*octets));
         let ttl = soa.ttl.min(minimum).min(cap);
-        let owner = Owner::Name(zone.apex().as_wire());
-        let key = self.snapshot.key();
-        let put = self.writer.record(
-            &mut self.scratch.other,
-            key,
-            Section::Authority,
-            Record { owner, rtype: Rtype::SOA, ttl, rdata },
-        );
+        // As long as no CNAME was followed, the apex is the end of the question.
+        let owner = match self.chain {
+            0 => Owner::Question(self.names.name.start(zone.apex_labels())),
+            _ => Owner::Name(zone.apex().as_wire()),
+        };
+        let put = self.writer.record(Section::Authority, Record { owner, rtype: Rtype::SOA, ttl, rdata });
         if put.is_err() {
             self.writer.set_truncated();
         }
@@ -290,7 +277,10 @@ impl<'a, 'b> Answer<'a, 'b> {
     /// A referral: NS, and the glue without which they cannot be reached (RFC 9471 section 3).
     fn refer(&mut self, cut: &'a Node) -> Step {
         let Some(servers) = cut.rrset(Rtype::NS) else { return self.deny(Rcode::NOERROR, u32::MAX) };
-        let owner = Owner::Name(cut.name());
+        let owner = match self.chain {
+            0 => Owner::Question(self.names.name.start(cut.labels())),
+            _ => Owner::Name(cut.name()),
+        };
         if self.put_as(Section::Authority, owner, servers).is_err() {
             return self.truncate();
         }
@@ -307,7 +297,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         if self.chain == MAX_CHAIN {
             return NOERROR;
         }
-        let owner = self.scratch.name.hash(node.labels());
+        let owner = self.names.name.hash(node.labels());
         if !self.dnames[..self.chain].contains(&owner)
             && self.put_as(Section::Answer, Owner::Name(node.name()), dname).is_err()
         {
@@ -315,14 +305,14 @@ impl<'a, 'b> Answer<'a, 'b> {
         }
         self.dnames[self.chain] = owner;
         let target = dname.first();
-        let above = self.scratch.name.start(node.labels());
+        let above = self.names.name.start(node.labels());
         let mut made = [0_u8; MAX_NAME];
         let length = above + target.len();
         if length > MAX_NAME {
             return Step::Done(Verdict::code(Rcode::YXDOMAIN));
         }
         // The first name keeps the letter case of the question.
-        let labels = if self.chain == 0 { self.question.name } else { self.scratch.name.wire() };
+        let labels = if self.chain == 0 { self.question.name } else { self.names.name.wire() };
         made[..above].copy_from_slice(&labels[..above]);
         made[above..length].copy_from_slice(target);
         let cname = &made[..length];
@@ -338,7 +328,7 @@ impl<'a, 'b> Answer<'a, 'b> {
         if self.question.rtype == Rtype::CNAME || wire_length(target).is_none() {
             return NOERROR;
         }
-        self.scratch.name.load(self.snapshot.key(), target);
+        self.names.name.load(self.snapshot.key(), target);
         Step::Onward
     }
 
@@ -352,39 +342,21 @@ impl<'a, 'b> Answer<'a, 'b> {
     #[inline]
     fn put(&mut self, section: Section, rrset: RRsetRef<'_>) -> Result<(), Full> {
         if self.chain == 0 {
-            return self.put_as(section, Owner::Question, rrset);
+            return self.put_as(section, Owner::Question(0), rrset);
         }
-        let name = NameCopy::of(self.scratch.name.wire());
-        self.put_as(section, Owner::Name(name.wire()), rrset)
+        put_as(self.writer, self.request, section, Owner::Name(self.names.name.wire()), rrset)
     }
 
     /// Writes one record of the current name.
     fn put_record(&mut self, section: Section, rtype: Rtype, ttl: u32, rdata: &[u8]) -> Result<(), Full> {
-        let key = self.snapshot.key();
-        let Scratch { name, other, .. } = &mut *self.scratch;
-        let owner = if self.chain == 0 { Owner::Question } else { Owner::Name(name.wire()) };
-        self.writer.record(other, key, section, Record { owner, rtype, ttl, rdata })
+        let owner = if self.chain == 0 { Owner::Question(0) } else { Owner::Name(self.names.name.wire()) };
+        self.writer.record(section, Record { owner, rtype, ttl, rdata })
     }
 
-    /// Writes an RRset whole, or nothing of it. Addresses begin at another one for each id, so that clients spread.
+    /// Writes an RRset whole, or nothing of it.
     #[inline]
     pub(super) fn put_as(&mut self, section: Section, owner: Owner<'_>, rrset: RRsetRef<'_>) -> Result<(), Full> {
-        let mark = self.writer.mark();
-        let first = match rrset.rtype {
-            Rtype::A | Rtype::AAAA if rrset.count > 1 => self.rotation(usize::from(rrset.count)),
-            _ => 0,
-        };
-        let key = self.snapshot.key();
-        for rdata in rrset.records().skip(first).chain(rrset.records().take(first)) {
-            let other = &mut self.scratch.other;
-            let put =
-                self.writer.record(other, key, section, Record { owner, rtype: rrset.rtype, ttl: rrset.ttl, rdata });
-            if put.is_err() {
-                self.writer.back_to(mark);
-                return put;
-            }
-        }
-        Ok(())
+        put_as(self.writer, self.request, section, owner, rrset)
     }
 
     /// Writes flattened addresses as an RRset of `owner`, or of the current name.
@@ -397,18 +369,16 @@ impl<'a, 'b> Answer<'a, 'b> {
         ttl: u32,
     ) -> Result<(), Full> {
         let mark = self.writer.mark();
-        let name = NameCopy::of(owner.unwrap_or(self.scratch.name.wire()));
         let owner = match owner {
-            None if self.chain == 0 => Owner::Question,
-            Some(_) | None => Owner::Name(name.wire()),
+            Some(name) => Owner::Name(name),
+            None if self.chain == 0 => Owner::Question(0),
+            None => Owner::Name(self.names.name.wire()),
         };
-        let key = self.snapshot.key();
         let count = addresses.count();
-        let first = self.rotation(count);
+        let first = rotation(self.request, count);
         for index in (first..count).chain(0..first) {
             let Some(rdata) = addresses.get(family, index) else { continue };
-            let other = &mut self.scratch.other;
-            let put = self.writer.record(other, key, section, Record { owner, rtype: family.rtype(), ttl, rdata });
+            let put = self.writer.record(section, Record { owner, rtype: family.rtype(), ttl, rdata });
             if put.is_err() {
                 self.writer.back_to(mark);
                 return put;
@@ -416,30 +386,40 @@ impl<'a, 'b> Answer<'a, 'b> {
         }
         Ok(())
     }
-
-    /// Which of so many addresses stands first in this reply.
-    fn rotation(&self, count: usize) -> usize {
-        let id = self.request.octets.first_chunk::<2>().map_or(0, |id| u16::from_be_bytes(*id));
-        usize::from(id) % count.max(1)
-    }
 }
 
-/// A name apart from the scratch, which writing a name overwrites.
-struct NameCopy {
-    octets: [u8; MAX_NAME],
-    length: usize,
+/// Writes an RRset whole, or nothing of it. Addresses begin at another one for each id, so that clients spread.
+#[inline]
+fn put_as(
+    writer: &mut Writer<'_>,
+    request: &Request<'_>,
+    section: Section,
+    owner: Owner<'_>,
+    rrset: RRsetRef<'_>,
+) -> Result<(), Full> {
+    let RRsetRef { rtype, ttl, count, .. } = rrset;
+    if count == 1 {
+        return writer.record(section, Record { owner, rtype, ttl, rdata: rrset.first() });
+    }
+    let mark = writer.mark();
+    let first = match rtype {
+        Rtype::A | Rtype::AAAA => rotation(request, usize::from(count)),
+        _ => 0,
+    };
+    for rdata in rrset.records().skip(first).chain(rrset.records().take(first)) {
+        let put = writer.record(section, Record { owner, rtype, ttl, rdata });
+        if put.is_err() {
+            writer.back_to(mark);
+            return put;
+        }
+    }
+    Ok(())
 }
 
-impl NameCopy {
-    fn of(wire: &[u8]) -> NameCopy {
-        let mut octets = [0; MAX_NAME];
-        octets[..wire.len()].copy_from_slice(wire);
-        NameCopy { octets, length: wire.len() }
-    }
-
-    fn wire(&self) -> &[u8] {
-        &self.octets[..self.length]
-    }
+/// Which of so many addresses stands first in the reply.
+fn rotation(request: &Request<'_>, count: usize) -> usize {
+    let id = request.octets.first_chunk::<2>().map_or(0, |id| u16::from_be_bytes(*id));
+    usize::from(id) % count.max(1)
 }
 
 /// Octets of an RRset on the wire: RDATA with their lengths as a node counts them, and the rest of each record.

@@ -38,6 +38,8 @@ pub(super) struct Batch {
     incoming: Box<[libc::mmsghdr; BATCH]>,
     outgoing: Box<[libc::mmsghdr; BATCH]>,
     queued: usize,
+    /// Headers from the first on that the kernel may have written to.
+    written: usize,
     with_info: bool,
 }
 
@@ -59,6 +61,7 @@ impl Batch {
             incoming: Box::new(incoming),
             outgoing: Box::new(outgoing),
             queued: 0,
+            written: BATCH,
             with_info,
         };
         for index in 0..BATCH {
@@ -77,7 +80,7 @@ impl Batch {
 
     /// Waits for at least one datagram, at most until the socket's time-out, and takes what is there.
     pub(super) fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
-        for index in 0..BATCH {
+        for index in 0..self.written {
             let header = &mut self.incoming[index].msg_hdr;
             header.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
             if self.with_info {
@@ -96,7 +99,16 @@ impl Batch {
                 std::ptr::null_mut(),
             )
         };
-        usize::try_from(count).map_err(|_| io::Error::last_os_error())
+        match usize::try_from(count) {
+            Ok(count) => {
+                self.written = count;
+                Ok(count)
+            }
+            Err(_) => {
+                self.written = BATCH;
+                Err(io::Error::last_os_error())
+            }
+        }
     }
 
     /// A received datagram, the sender, and the buffer for its reply.
@@ -314,3 +326,56 @@ fn address(storage: &libc::sockaddr_storage) -> SocketAddr {
 
 // SAFETY: the raw pointers point into the Batch's own boxes, which move with it to another thread.
 unsafe impl Send for Batch {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn option(socket: &UdpSocket, level: libc::c_int, name: libc::c_int) -> libc::c_int {
+        let (mut value, mut length) = (-1, size_of::<libc::c_int>() as libc::socklen_t);
+        // SAFETY: the option is an int, and so is the value.
+        let result =
+            unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length) };
+        assert_eq!(result, 0);
+        value
+    }
+
+    #[test]
+    fn z4_path_mtu_messages_are_ignored_on_sockets_of_both_families() {
+        let v4 = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Duration::from_secs(1)).expect("a socket");
+        assert_eq!(option(&v4, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER), libc::IP_PMTUDISC_OMIT);
+        // A machine without IPv6 has no such socket.
+        if let Ok(v6) = bind(SocketAddr::from((Ipv6Addr::LOCALHOST, 0)), Duration::from_secs(1)) {
+            assert_eq!(option(&v6, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER), libc::IPV6_PMTUDISC_OMIT);
+        }
+    }
+
+    #[test]
+    fn z5_a_reply_too_large_for_the_path_goes_again_cut_to_its_question_and_the_others_go_whole() {
+        const TOO_LARGE: usize = 65_530;
+        let server = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Duration::from_secs(5)).expect("a socket");
+        let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+        client.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
+        client.connect(server.local_addr().expect("an address")).expect("a way");
+        let question = b"\x01a\x07example\0\0\x01\0\x01";
+        let mut query = vec![0, 7, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        query.extend_from_slice(question);
+        let mut batch = Batch::new(TOO_LARGE, false);
+        for asked in [TOO_LARGE, query.len(), TOO_LARGE] {
+            client.send(&query).expect("sent");
+            assert_eq!(batch.receive(&server).expect("a query"), 1);
+            let (octets, _, out) = batch.message(0);
+            let octets = octets.to_vec();
+            out[..octets.len()].copy_from_slice(&octets);
+            (out[2], out[7]) = (0x84, 1);
+            batch.queue_reply(0, asked);
+            assert_eq!(batch.send(&server), 0);
+            let mut reply = vec![0; TOO_LARGE];
+            let length = client.recv(&mut reply).expect("a reply");
+            assert_eq!(length, query.len());
+            let (cut, answers) = (reply[2] & 2 != 0, reply[7]);
+            assert_eq!((cut, answers), if asked == TOO_LARGE { (true, 0) } else { (false, 1) });
+        }
+    }
+}

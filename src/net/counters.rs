@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::answer::Transport;
+use crate::answer::{Limited, Transport};
 use crate::wire::codes::{Rcode, Rtype};
 
 /// Response codes counted one by one; higher ones share the last place.
@@ -106,11 +106,19 @@ struct Block {
     requests: [[AtomicU64; TYPES.len() + 1]; AddressFamily::ALL.len()],
     responses: [AtomicU64; CODES],
     unanswered: [AtomicU64; Unanswered::ALL.len()],
+    /// Replies that rate limiting emptied.
+    truncated: AtomicU64,
 }
 
 impl Block {
     fn new(transport: Transport) -> Block {
-        Block { transport, requests: Default::default(), responses: Default::default(), unanswered: Default::default() }
+        Block {
+            transport,
+            requests: Default::default(),
+            responses: Default::default(),
+            unanswered: Default::default(),
+            truncated: AtomicU64::new(0),
+        }
     }
 
     #[inline]
@@ -134,9 +142,18 @@ pub(super) struct Own {
 impl Own {
     /// A query with a question of this type got a reply.
     #[inline]
-    pub(super) fn reply(&mut self, rtype: Option<Rtype>, rcode: Rcode) {
+    pub(super) fn reply(&mut self, rtype: Option<Rtype>, rcode: Rcode, limited: Limited) {
         Own::add(self.block.request(self.family, rtype), 1);
         Own::add(self.block.response(rcode), 1);
+        if limited == Limited::Truncated {
+            Own::add(&self.block.truncated, 1);
+        }
+    }
+
+    /// A query with a question of this type was one too many, and got none.
+    pub(super) fn limited(&mut self, rtype: Option<Rtype>) {
+        Own::add(self.block.request(self.family, rtype), 1);
+        self.unanswered(Unanswered::Limited, 1);
     }
 
     /// So many messages got none.
@@ -158,9 +175,18 @@ pub(super) struct Shared(Arc<Block>);
 
 impl Shared {
     /// A query with a question of this type got a reply.
-    pub(super) fn reply(&self, family: AddressFamily, rtype: Option<Rtype>, rcode: Rcode) {
+    pub(super) fn reply(&self, family: AddressFamily, rtype: Option<Rtype>, rcode: Rcode, limited: Limited) {
         self.0.request(family, rtype).fetch_add(1, Ordering::Relaxed);
         self.0.response(rcode).fetch_add(1, Ordering::Relaxed);
+        if limited == Limited::Truncated {
+            self.0.truncated.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A query with a question of this type was one too many, and got none.
+    pub(super) fn limited(&self, family: AddressFamily, rtype: Option<Rtype>) {
+        self.0.request(family, rtype).fetch_add(1, Ordering::Relaxed);
+        self.unanswered(Unanswered::Limited, 1);
     }
 
     /// So many messages got none.
@@ -176,12 +202,14 @@ pub struct Counters(Mutex<Vec<Arc<Block>>>);
 /// Sums at one moment, of what was counted at least once; labels are words of this file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Queries that got a reply, by what came.
+    /// Queries, answered or one too many, by what came.
     pub requests: Vec<Requests>,
     /// Replies, by what went out.
     pub responses: Vec<Responses>,
     /// Reason (`not_a_query`, `not_sent`, `limited`) and messages without a reply for it; all reasons are there.
     pub dropped: Vec<(&'static str, u64)>,
+    /// What rate limiting did (`drop`, `truncate`), and how often; both are there.
+    pub limiting: [(&'static str, u64); 2],
 }
 
 /// Queries of one kind.
@@ -254,6 +282,10 @@ impl Counters {
             let count = blocks.iter().map(|block| block.unanswered[reason as usize].load(Ordering::Relaxed)).sum();
             totals.dropped.push((reason.text(), count));
         }
+        let sum =
+            |read: &dyn Fn(&Block) -> &AtomicU64| blocks.iter().map(|one| read(one).load(Ordering::Relaxed)).sum();
+        let dropped = sum(&|block| &block.unanswered[Unanswered::Limited as usize]);
+        totals.limiting = [("drop", dropped), ("truncate", sum(&|block| &block.truncated))];
         totals
     }
 }
@@ -280,19 +312,24 @@ mod tests {
         let mut one = counters.own(Transport::Udp, AddressFamily::Ipv4);
         let mut two = counters.own(Transport::Udp, AddressFamily::Ipv6);
         let tcp = counters.shared(Transport::Tcp);
-        one.reply(Some(Rtype::A), Rcode::NOERROR);
-        one.reply(Some(Rtype::A), Rcode::NXDOMAIN);
-        two.reply(Some(Rtype::A), Rcode::NOERROR);
+        one.reply(Some(Rtype::A), Rcode::NOERROR, Limited::Not);
+        one.reply(Some(Rtype::A), Rcode::NXDOMAIN, Limited::Truncated);
+        one.limited(Some(Rtype::MX));
+        two.reply(Some(Rtype::A), Rcode::NOERROR, Limited::Not);
         two.unanswered(Unanswered::NotAQuery, 2);
-        tcp.reply(AddressFamily::Ipv4, None, Rcode(4_000));
+        tcp.reply(AddressFamily::Ipv4, None, Rcode(4_000), Limited::Truncated);
         tcp.unanswered(Unanswered::NotAQuery, 1);
         let totals = counters.totals();
         let requests: Vec<_> =
             totals.requests.iter().map(|one| (one.transport, one.family, one.qtype, one.count)).collect();
-        assert_eq!(requests, [("udp", "ipv4", "A", 2), ("udp", "ipv6", "A", 1), ("tcp", "ipv4", "other", 1)]);
+        assert_eq!(
+            requests,
+            [("udp", "ipv4", "A", 2), ("udp", "ipv4", "MX", 1), ("udp", "ipv6", "A", 1), ("tcp", "ipv4", "other", 1)]
+        );
         let responses: Vec<_> = totals.responses.iter().map(|one| (one.transport, one.rcode.0, one.count)).collect();
         assert_eq!(responses, [("udp", 0, 2), ("udp", 3, 1), ("tcp", 23, 1)]);
-        assert_eq!(totals.dropped, [("not_a_query", 3), ("not_sent", 0), ("limited", 0)]);
+        assert_eq!(totals.dropped, [("not_a_query", 3), ("not_sent", 0), ("limited", 1)]);
+        assert_eq!(totals.limiting, [("drop", 1), ("truncate", 2)]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 use tokio::sync::watch;
 
 use crate::alias::handle::AliasHandle;
-use crate::answer::{Outcome, Request, Rules, Scratch, respond};
+use crate::answer::{Limited, Outcome, Request, Rules, Scratch, respond};
 use crate::clock::Clock;
 use crate::wire::codes::Rcode;
 use crate::wire::query::HEADER;
@@ -123,7 +123,7 @@ fn respond_guarded(
             header[2] = 0x80 | request.octets[2] & 0x79;
             header[3] = Rcode::SERVFAIL.0 as u8;
             out[..HEADER].copy_from_slice(&header);
-            Outcome::Reply { length: HEADER, rcode: Rcode::SERVFAIL, rtype: None }
+            Outcome::Reply { length: HEADER, rcode: Rcode::SERVFAIL, rtype: None, limited: Limited::Not }
         }
     }
 }

@@ -169,15 +169,15 @@ impl Lot {
             patience,
         };
         match respond_guarded(&self.serving.rules, &snapshot, &mut self.scratch, &request, &mut self.out) {
-            Outcome::Reply { length, rcode, rtype } => {
-                self.counters.reply(AddressFamily::of(parked.peer.ip()), rtype, rcode);
+            Outcome::Reply { length, rcode, rtype, limited } => {
+                self.counters.reply(AddressFamily::of(parked.peer.ip()), rtype, rcode, limited);
                 // A client that went away is no error of ours.
                 if send_from(&parked.socket, &self.out[..length], parked.peer, &parked.local).is_err() {
                     self.counters.unanswered(Unanswered::NotSent, 1);
                 }
             }
             Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
-            Outcome::Limited => self.counters.unanswered(Unanswered::Limited, 1),
+            Outcome::Limited { rtype } => self.counters.limited(AddressFamily::of(parked.peer.ip()), rtype),
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 parked.target = target.clone();

@@ -260,8 +260,8 @@ impl Connection {
             if let Some(entry) = scratch.take_overdue() {
                 self.serving.alias.hint(&entry.target);
             }
-            if let Outcome::Reply { length, rcode, rtype } = &outcome {
-                self.counters.reply(AddressFamily::of(self.peer.ip()), *rtype, *rcode);
+            if let Outcome::Reply { length, rcode, rtype, limited } = &outcome {
+                self.counters.reply(AddressFamily::of(self.peer.ip()), *rtype, *rcode, *limited);
                 self.output.extend_from_slice(&(*length as u16).to_be_bytes());
                 self.output.extend_from_slice(&out[..*length]);
             }
@@ -270,7 +270,7 @@ impl Connection {
         match outcome {
             Outcome::Reply { .. } => {}
             Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
-            Outcome::Limited => self.counters.unanswered(Unanswered::Limited, 1),
+            Outcome::Limited { rtype } => self.counters.limited(AddressFamily::of(self.peer.ip()), rtype),
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 let until = deferred.and_then(Result::ok).unwrap_or_else(|| Instant::now() + DEFERRAL);

@@ -69,12 +69,12 @@ impl Worker {
                 outcome = self.respond(&snapshot, scratch, index, now, Patience::Ended);
             }
             match outcome {
-                Outcome::Reply { length, rcode, rtype } => {
-                    self.counters.reply(rtype, rcode);
+                Outcome::Reply { length, rcode, rtype, limited } => {
+                    self.counters.reply(rtype, rcode, limited);
                     self.batch.queue_reply(index, length);
                 }
                 Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
-                Outcome::Limited => self.counters.unanswered(Unanswered::Limited, 1),
+                Outcome::Limited { rtype } => self.counters.limited(rtype),
                 // Patience has ended, so nothing is pending any more.
                 Outcome::Pending(_) => {}
             }

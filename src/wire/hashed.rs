@@ -12,7 +12,7 @@ pub struct HashedName {
     lower: [u8; MAX_NAME + PADDING],
     length: u8,
     labels: u8,
-    /// By number of labels: where the suffix of so many labels starts.
+    /// By number of labels before it, the root's place last: where a label starts.
     starts: [u8; MAX_LABELS + 1],
     /// By number of labels: the hash of the suffix of so many labels.
     hashes: [u64; MAX_LABELS + 1],
@@ -33,37 +33,31 @@ impl HashedName {
     /// Takes the uncompressed name at the beginning of `octets`. False, and nothing of use in here, if there is none.
     #[inline]
     pub fn load(&mut self, key: HashKey, octets: &[u8]) -> bool {
-        // Labels are found from left to right, so the places are filled from the last one backwards.
         let mut at = 0;
         let mut labels = 0;
         loop {
             let Some(&length) = octets.get(at) else { return false };
+            self.starts[labels] = at as u8;
             if length == 0 {
                 break;
             }
-            if usize::from(length) > MAX_LABEL || labels == MAX_LABELS {
-                return false;
-            }
-            self.starts[MAX_LABELS - labels] = at as u8;
             labels += 1;
             at += 1 + usize::from(length);
-            if at >= MAX_NAME {
+            if usize::from(length) > MAX_LABEL || labels > MAX_LABELS || at >= MAX_NAME {
                 return false;
             }
         }
         let length = at + 1;
-        self.starts.copy_within(MAX_LABELS + 1 - labels.., 1);
-        self.starts[0] = at as u8;
         self.length = length as u8;
         self.labels = labels as u8;
         self.lower_case(octets, length);
         let mut hash = key.root();
         self.hashes[0] = hash;
-        for count in 1..=labels {
-            let first = usize::from(self.starts[count]);
+        for (start, slot) in self.starts[..labels].iter().rev().zip(&mut self.hashes[1..]) {
+            let first = usize::from(*start);
             let label = 1 + usize::from(self.lower[first]);
             hash = key.extend_padded(hash, &self.lower[first..], label);
-            self.hashes[count] = hash;
+            *slot = hash;
         }
         true
     }
@@ -96,10 +90,10 @@ impl HashedName {
         &self.lower[..usize::from(self.length)]
     }
 
-    /// Where the suffix of so many labels starts in [`HashedName::wire`].
+    /// Where the suffix of so many labels, at most [`HashedName::labels`], starts in [`HashedName::wire`].
     #[inline]
     pub fn start(&self, labels: usize) -> usize {
-        usize::from(self.starts[labels])
+        usize::from(self.starts[usize::from(self.labels) - labels])
     }
 
     /// The suffix of so many labels, at most [`HashedName::labels`].

@@ -1,6 +1,7 @@
 //! The protocol on the wire: names, codes, RDATA, reading queries and writing responses. Pure.
 
 pub mod codes;
+pub mod compression;
 pub mod cookie;
 pub mod edns;
 pub mod hashed;

@@ -1,17 +1,13 @@
 //! Writes a response into a buffer of fixed size: sections, compression, and the limit that nothing passes.
 
 use super::codes::{Rcode, Rtype};
-use super::hashed::HashedName;
-use super::name::{HashKey, MAX_NAME};
+use super::compression::Compression;
 use super::query::{HEADER, Query};
 use super::rdata::{Part, shape_of};
 
-/// Offsets beyond this cannot be pointed to (RFC 1035 section 4.1.4).
-const MAX_OFFSET: usize = 0x3fff;
-/// Slots of the table of names that may be pointed to, and how many a name may stand in. A name that finds all of them
-/// taken is not pointed to.
-const SLOTS: usize = 128;
-const TRIES: usize = 6;
+/// Octets of a pointer, and of a record between its owner and its RDATA.
+const POINTER: usize = 2;
+const FIXED: usize = 10;
 const QR: u8 = 0x80;
 const AA: u8 = 0x04;
 const TC: u8 = 0x02;
@@ -34,8 +30,8 @@ pub enum Section {
 /// Whose record it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner<'a> {
-    /// The name of the question, pointed to.
-    Question,
+    /// The name of the question from this octet on, pointed to: itself, or where a label starts a name above it.
+    Question(usize),
     /// A name in wire form.
     Name(&'a [u8]),
 }
@@ -61,8 +57,9 @@ pub struct Writer<'a> {
     limit: usize,
     question_end: usize,
     counts: [u16; 3],
-    slots: [u16; SLOTS],
-    root_question: bool,
+    names: &'a mut Compression,
+    /// Octets of the question's name; 0 if there is no question.
+    question_name: usize,
 }
 
 /// A place to go back to.
@@ -74,10 +71,9 @@ pub struct Mark {
 
 impl<'a> Writer<'a> {
     /// Begins the response to a query: id, opcode, RD, and the question if it was read. `limit` is the most octets of
-    /// the whole message, at least 512 and at most the length of `out`; `name`, if the caller has it, makes the
-    /// question's name one that can be pointed to.
+    /// the whole message, at least 512 and at most the length of `out`. What `names` held of another message is forgotten.
     #[inline]
-    pub fn new(out: &'a mut [u8], query: &Query<'_>, limit: usize, name: Option<&HashedName>) -> Writer<'a> {
+    pub fn new(out: &'a mut [u8], names: &'a mut Compression, query: &Query<'_>, limit: usize) -> Writer<'a> {
         let limit = limit.min(out.len());
         let [high, low] = query.id.to_be_bytes();
         let mut header = [0_u8; HEADER];
@@ -85,20 +81,17 @@ impl<'a> Writer<'a> {
         header[1] = low;
         header[2] = QR | query.opcode_bits << 3 | u8::from(query.recursion_desired);
         let mut at = HEADER;
-        let mut root_question = false;
+        let mut question_name = 0;
         if let Some(question) = &query.question {
             header[5] = 1;
             let end = HEADER + question.octets.len();
             out[HEADER..end].copy_from_slice(question.octets);
-            root_question = question.name.len() == 1;
+            question_name = question.name.len();
             at = end;
         }
         out[..HEADER].copy_from_slice(&header);
-        let mut writer = Writer { out, at, limit, question_end: at, counts: [0; 3], slots: [0; SLOTS], root_question };
-        if let Some(name) = name {
-            writer.remember(name, HEADER, 0);
-        }
-        writer
+        names.clear();
+        Writer { out, at, limit, question_end: at, counts: [0; 3], names, question_name }
     }
 
     /// Octets written.
@@ -139,11 +132,7 @@ impl<'a> Writer<'a> {
     pub fn back_to(&mut self, mark: Mark) {
         self.at = mark.at;
         self.counts = mark.counts;
-        for slot in &mut self.slots {
-            if usize::from(*slot) >= mark.at {
-                *slot = 0;
-            }
-        }
+        self.names.back_to(mark.at);
     }
 
     /// Takes back all records.
@@ -184,15 +173,9 @@ impl<'a> Writer<'a> {
 
     /// Writes one record. On `Full` nothing of it is left.
     #[inline]
-    pub fn record(
-        &mut self,
-        scratch: &mut HashedName,
-        key: HashKey,
-        section: Section,
-        record: Record<'_>,
-    ) -> Result<(), Full> {
+    pub fn record(&mut self, section: Section, record: Record<'_>) -> Result<(), Full> {
         let mark = self.mark();
-        let written = self.record_octets(scratch, key, record);
+        let written = self.record_octets(record);
         self.count(section, mark, written)
     }
 
@@ -211,34 +194,42 @@ impl<'a> Writer<'a> {
     }
 
     #[inline]
-    fn record_octets(&mut self, scratch: &mut HashedName, key: HashKey, record: Record<'_>) -> Result<(), Full> {
+    fn record_octets(&mut self, record: Record<'_>) -> Result<(), Full> {
         let Record { owner, rtype, ttl, rdata } = record;
-        match owner {
-            Owner::Question if self.root_question => self.octets(&[0])?,
-            Owner::Question => self.octets(&[0xc0, HEADER as u8])?,
-            Owner::Name(name) => self.name(scratch, key, name)?,
-        }
-        let mut fixed = [0_u8; 10];
-        fixed[..2].copy_from_slice(&rtype.0.to_be_bytes());
-        fixed[3] = 1;
-        fixed[4..8].copy_from_slice(&ttl.to_be_bytes());
         let shape = shape_of(rtype);
-        if shape.compresses() {
-            self.octets(&fixed)?;
-            let start = self.at;
-            for part in shape.parts(rdata) {
-                match part {
-                    Part::Octets(octets) => self.octets(octets)?,
-                    Part::Name(name) => self.name(scratch, key, name)?,
-                }
+        let mut fixed = [0_u8; POINTER + FIXED];
+        fixed[2..4].copy_from_slice(&rtype.0.to_be_bytes());
+        fixed[5] = 1;
+        fixed[6..10].copy_from_slice(&ttl.to_be_bytes());
+        fixed[10..].copy_from_slice(&(rdata.len() as u16).to_be_bytes());
+        match owner {
+            // The root is shorter than a pointer to it.
+            Owner::Question(above) if above + 1 >= self.question_name => {
+                fixed[1] = 0;
+                self.octets(&fixed[1..])?;
             }
-            let length = (self.at - start) as u16;
-            self.out[start - 2..start].copy_from_slice(&length.to_be_bytes());
-            return Ok(());
+            Owner::Question(above) => {
+                fixed[..POINTER].copy_from_slice(&(0xc000 | (HEADER + above) as u16).to_be_bytes());
+                self.octets(&fixed)?;
+            }
+            Owner::Name(name) => {
+                self.name(name)?;
+                self.octets(&fixed[POINTER..])?;
+            }
         }
-        fixed[8..].copy_from_slice(&(rdata.len() as u16).to_be_bytes());
-        self.octets(&fixed)?;
-        self.octets(rdata)
+        if !shape.compresses() {
+            return self.octets(rdata);
+        }
+        let start = self.at;
+        for part in shape.parts(rdata) {
+            match part {
+                Part::Octets(octets) => self.octets(octets)?,
+                Part::Name(name) => self.name(name)?,
+            }
+        }
+        let length = (self.at - start) as u16;
+        self.out[start - 2..start].copy_from_slice(&length.to_be_bytes());
+        Ok(())
     }
 
     #[inline]
@@ -253,69 +244,30 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a name, its longest suffix that stands in the message already as a pointer.
-    fn name(&mut self, scratch: &mut HashedName, key: HashKey, name: &[u8]) -> Result<(), Full> {
-        scratch.load(key, name);
-        let start = self.at;
-        for labels in (1..=scratch.labels()).rev() {
-            let Some(offset) = self.find(scratch.hash(labels), scratch.suffix(labels)) else { continue };
-            self.octets(&name[..scratch.start(labels)])?;
-            self.octets(&(0xc000 | offset as u16).to_be_bytes())?;
-            self.remember(scratch, start, labels);
-            return Ok(());
+    fn name(&mut self, name: &[u8]) -> Result<(), Full> {
+        if self.names.is_unused() {
+            self.add_question();
         }
-        self.octets(name)?;
-        self.remember(scratch, start, 0);
+        let start = self.at;
+        let Some(placed) = self.names.place(self.out, name) else { return self.octets(name) };
+        match placed.pointer {
+            Some(offset) => {
+                self.octets(&name[..placed.new_octets])?;
+                self.octets(&(0xc000 | offset).to_be_bytes())?;
+            }
+            None => self.octets(name)?,
+        }
+        self.names.add(start, placed);
         Ok(())
     }
 
-    /// Makes the suffixes of a name written at `start` that have more labels than `above` ones to point to.
-    #[inline]
-    fn remember(&mut self, name: &HashedName, start: usize, above: usize) {
-        for labels in above + 1..=name.labels() {
-            let offset = start + name.start(labels);
-            if offset > MAX_OFFSET {
-                continue;
-            }
-            if let Some(free) = slots(name.hash(labels)).find(|slot| self.slots[*slot] == 0) {
-                self.slots[free] = offset as u16;
-            }
+    /// Makes the name of the question one that can be pointed to. Most responses have no other name and never get here.
+    fn add_question(&mut self) {
+        self.names.start();
+        let name = &self.out[HEADER..HEADER + self.question_name];
+        if let Some(placed) = self.names.place(self.out, name) {
+            self.names.add(HEADER, placed);
         }
-    }
-
-    /// Where a suffix stands in the message.
-    #[inline]
-    fn find(&self, hash: u64, lower: &[u8]) -> Option<usize> {
-        slots(hash)
-            .map(|slot| usize::from(self.slots[slot]))
-            .take_while(|offset| *offset != 0)
-            .find(|offset| self.stands_at(*offset, lower))
-    }
-
-    /// Whether the name at `offset` is this lower-case name.
-    fn stands_at(&self, mut offset: usize, lower: &[u8]) -> bool {
-        let mut rest = lower;
-        // Each turn takes a label of `rest` or follows one of our own pointers, which all go backwards.
-        for _ in 0..MAX_NAME {
-            let length = self.out[offset];
-            if length >= 0xc0 {
-                offset = usize::from(length & 0x3f) << 8 | usize::from(self.out[offset + 1]);
-                continue;
-            }
-            let end = 1 + usize::from(length);
-            if rest.len() < end {
-                return false;
-            }
-            let (here, wanted) = (&self.out[offset..offset + end], &rest[..end]);
-            if here != wanted && !here.eq_ignore_ascii_case(wanted) {
-                return false;
-            }
-            if length == 0 {
-                return true;
-            }
-            offset += end;
-            rest = &rest[end..];
-        }
-        false
     }
 
     /// Writes the counts and gives the length of the message.
@@ -327,11 +279,4 @@ impl<'a> Writer<'a> {
         }
         self.at
     }
-}
-
-/// The slots of a hash, in the order in which they are tried.
-#[inline]
-fn slots(hash: u64) -> impl Iterator<Item = usize> {
-    let first = (hash >> 32) as usize;
-    (0..TRIES).map(move |next| (first + next) % SLOTS)
 }

@@ -142,7 +142,7 @@ pub fn judge_raw(want: &Value, sent: &[u8], outcome: &Outcome, octets: &[u8]) ->
         (Outcome::Silent(_), true) => return Vec::new(),
         (Outcome::Silent(why), false) => return vec![format!("silence, {why:?}")],
         (Outcome::Pending(_), _) => return vec!["pending".to_owned()],
-        (Outcome::Limited, _) => return vec!["limited".to_owned()],
+        (Outcome::Limited { .. }, _) => return vec!["limited".to_owned()],
         (Outcome::Reply { .. }, true) => return vec!["a reply, want none".to_owned()],
         (Outcome::Reply { .. }, false) => {}
     }

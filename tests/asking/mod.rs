@@ -84,7 +84,7 @@ impl Asker {
         let outcome = respond(&self.rules, snapshot, &mut self.scratch, &request, &mut self.out[..room]);
         let length = match &outcome {
             Outcome::Reply { length, .. } => *length,
-            Outcome::Silent(_) | Outcome::Limited | Outcome::Pending(_) => 0,
+            Outcome::Silent(_) | Outcome::Limited { .. } | Outcome::Pending(_) => 0,
         };
         (outcome, &self.out[..length])
     }

@@ -18,7 +18,7 @@ pub fn check_reply(outcome: &Outcome, octets: &[u8], sent: &[u8], transport: Tra
             return None;
         }
         Outcome::Pending(_) => return None,
-        Outcome::Limited => panic!("nothing is limited here"),
+        Outcome::Limited { .. } => panic!("nothing is limited here"),
         Outcome::Reply { .. } => {}
     }
     assert!(sent.len() >= 12 && sent[2] & 0x80 == 0, "a reply to what is no query");

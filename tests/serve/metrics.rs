@@ -41,6 +41,11 @@ fn get(server: &Server, path: &str) -> (String, String) {
     (head.to_ascii_lowercase(), body.to_owned())
 }
 
+/// The value of a sample of `/metrics`; 0 if it is not there.
+pub(crate) fn sample(server: &Server, name: &str) -> f64 {
+    scrape(server).value(name)
+}
+
 /// Reads the text format line by line (Prometheus exposition format 0.0.4), strict about what this server writes.
 fn scrape(server: &Server) -> Scraped {
     let (head, text) = get(server, "/metrics");
@@ -182,7 +187,7 @@ fn no_label_holds_a_name_and_every_family_is_there_from_the_start() {
     for (label, value) in label_values(&scraped) {
         let plain = value.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"_+.e-".contains(&octet));
         assert!(plain && !value.contains("example"), "{label}={value}");
-        let known = ["transport", "family", "qtype", "rcode", "reason", "state", "le", "version", "alarm"];
+        let known = ["transport", "family", "qtype", "rcode", "reason", "action", "state", "le", "version", "alarm"];
         assert!(known.contains(&label.as_str()), "{label}={value}");
     }
     for family in [

@@ -101,7 +101,9 @@ impl Scrape {
             by_word.into_iter().map(|((transport, code), count)| ([("transport", transport), ("rcode", code)], count));
         out.counters("tenured_dns_responses", "Responses by their code", responses)?;
         let dropped = self.totals.dropped.iter().map(|(reason, count)| ([("reason", *reason)], *count));
-        out.counters("tenured_dns_dropped", "Messages without a response", dropped)
+        out.counters("tenured_dns_dropped", "Messages without a response", dropped)?;
+        let limiting = self.totals.limiting.iter().map(|(action, count)| ([("action", *action)], *count));
+        out.counters("tenured_rrl_actions", "Replies that response rate limiting did not let pass", limiting)
     }
 
     fn content(&self, out: &mut Families<'_>) -> fmt::Result {
