@@ -212,7 +212,7 @@ impl Run {
             let lines = match outcome {
                 Outcome::Silent(why) => vec![format!("silence {why:?}")],
                 Outcome::Limited { .. } => vec!["limited".to_owned()],
-                Outcome::Pending(target) => vec![format!("pending {}", target.0)],
+                Outcome::Pending(target) => vec![format!("pending {}", target.name)],
                 Outcome::Reply { rcode, .. } => {
                     let reply = Reply::read(octets).unwrap_or_else(|error| panic!("{}: {asked}: {error}", self.case));
                     self.check_always(&reply, &query.octets, *transport, asked);

@@ -1,19 +1,21 @@
 //! Runs the ALIAS engine: watches the Snapshot, makes the lookups, and hands batches to the controller.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 
-use super::addresses::Internal;
-use super::engine::{Action, Engine, Event, Settings};
-use super::handle::{AliasHandle, Request, TargetView};
+use super::engine::{Action, Engine, Event, Settings, Settled};
+use super::handle::{AliasHandle, Known, Request, TargetView, When};
 use super::lookup::{Answer, Failure, Lookup, Outcome, Report};
+use super::pace::Pace;
 use super::references::References;
 use super::resolver::Resolve;
+use super::slot::TargetStatus;
 use crate::clock::Clock;
+use crate::wire::name::Name;
 use crate::zone::alias::{AliasBatch, Moment, TargetKey};
 use crate::zone::published::Published;
 use crate::zone::snapshot::Snapshot;
@@ -21,6 +23,10 @@ use crate::zone::walk::Trust;
 
 /// Shortest time between two walks of all records with hosted targets, in milliseconds.
 const WALKS_APART: u64 = 1_000;
+/// Most records that an event about a target names.
+const MAX_DEPENDENTS: usize = 100;
+/// Most callers that wait until targets are settled; those beyond it are told what is known at once.
+const MAX_WAITING: usize = 1_000;
 /// Longest sleep, so that a clock that was set is noticed.
 const LONGEST_SLEEP: u64 = 1_000;
 
@@ -35,8 +41,10 @@ pub struct Setup {
     pub revisions: watch::Receiver<u64>,
     /// Which hosted zones ALIAS may enter.
     pub trust: Trust,
-    /// Whether internal addresses are served.
-    pub internal: Internal,
+    /// Most lookups in flight.
+    pub lookups: usize,
+    /// How fast lookups may follow one another.
+    pub pace: Pace,
     /// Where chance begins.
     pub seed: u64,
 }
@@ -47,13 +55,18 @@ pub fn spawn(resolver: impl Resolve, setup: Setup, batches: mpsc::Sender<AliasBa
     let (handle, hints, requests) = AliasHandle::new();
     let settings = Settings {
         upstreams: resolver.upstreams(),
-        in_flight: resolver.at_once(),
-        internal: setup.internal,
+        in_flight: resolver.at_once().min(setup.lookups),
+        pace: setup.pace,
         seed: setup.seed,
     };
     let seen = Arc::new(Snapshot::new(setup.published.load().key()));
+    let mut engine = Engine::new(settings);
+    let now = setup.clock.now();
+    for entry in setup.published.load().alias.iter() {
+        engine.step(Event::Restored(entry.clone()), now);
+    }
     let actor = Actor {
-        engine: Engine::new(settings),
+        engine,
         references: References::new(setup.trust.clone()),
         resolver: Arc::new(resolver),
         seen,
@@ -62,6 +75,7 @@ pub fn spawn(resolver: impl Resolve, setup: Setup, batches: mpsc::Sender<AliasBa
         running: HashMap::new(),
         hints,
         requests,
+        waiting: Vec::new(),
         batches,
         setup,
     };
@@ -80,8 +94,16 @@ struct Actor<R> {
     running: HashMap<Id, Lookup>,
     hints: mpsc::Receiver<TargetKey>,
     requests: mpsc::Receiver<Request>,
+    /// Who waits until targets are settled.
+    waiting: Vec<Waiting>,
     batches: mpsc::Sender<AliasBatch>,
     setup: Setup,
+}
+
+/// Somebody who waits until targets are settled.
+struct Waiting {
+    targets: Vec<TargetKey>,
+    reply: oneshot::Sender<BTreeMap<TargetKey, Known>>,
 }
 
 /// Whether the actor goes on.
@@ -108,12 +130,17 @@ impl<R: Resolve> Actor<R> {
         for action in actions {
             match action {
                 Action::Lookup(lookup) => self.begin(lookup),
-                Action::Publish(batch) => match self.hand_over(batch).await {
-                    Next::Go => {}
-                    Next::End => return Next::End,
-                },
+                Action::Publish(mut batch) => {
+                    for transition in &mut batch.transitions {
+                        transition.dependents = self.references.dependents(&transition.target, MAX_DEPENDENTS);
+                    }
+                    if let Next::End = self.hand_over(batch).await {
+                        return Next::End;
+                    }
+                }
             }
         }
+        self.tell_waiting();
         let sleep = tokio::time::sleep(self.sleeps_for());
         tokio::select! {
             changed = self.setup.revisions.changed() => match changed {
@@ -172,7 +199,7 @@ impl<R: Resolve> Actor<R> {
     fn advance(&mut self) {
         let next = self.setup.published.get();
         let mut events = Vec::new();
-        self.references.advance(&self.seen, &next, &mut events);
+        self.references.advance(&self.seen, &next, self.setup.clock.now(), &mut events);
         self.seen = next;
         self.take(events);
     }
@@ -184,7 +211,7 @@ impl<R: Resolve> Actor<R> {
     fn walk(&mut self, now: Moment) {
         self.walked = Some(now);
         let mut events = Vec::new();
-        self.references.walk_inside(&self.seen, &mut events);
+        self.references.walk_inside(&self.seen, now, &mut events);
         self.take(events);
     }
 
@@ -211,8 +238,38 @@ impl<R: Resolve> Actor<R> {
             }
         };
         let Some(Lookup { target, family, ticket, .. }) = self.running.remove(&id) else { return };
+        let crosses = self.crosses(&answer.chain);
+        let answer = Answer { crosses, ..answer };
         let report = Report { target, family, ticket, answer };
         self.engine.step(Event::Done(report), self.setup.clock.now());
+    }
+
+    fn known(&self, targets: &[TargetKey]) -> BTreeMap<TargetKey, Known> {
+        let known = targets.iter().filter_map(|target| {
+            let (entry, _) = self.engine.known(target)?;
+            Some((target.clone(), Known { state: entry.state(), a: entry.a.state, aaaa: entry.aaaa.state }))
+        });
+        known.collect()
+    }
+
+    /// Answers those whose targets are settled, and forgets those who wait no longer.
+    fn tell_waiting(&mut self) {
+        for at in (0..self.waiting.len()).rev() {
+            let is_settled =
+                |target: &TargetKey| self.engine.known(target).is_none_or(|(_, settled)| settled == Settled::Yes);
+            let is_gone = self.waiting[at].reply.is_closed();
+            if is_gone || self.waiting[at].targets.iter().all(is_settled) {
+                let Waiting { targets, reply } = self.waiting.swap_remove(at);
+                if !is_gone {
+                    let _ = reply.send(self.known(&targets));
+                }
+            }
+        }
+    }
+
+    /// The first name of a chain that lies in a hosted zone.
+    fn crosses(&self, chain: &[Name]) -> Option<usize> {
+        chain.iter().position(|name| self.seen.zone_of(name).is_some())
     }
 
     /// A caller that has gone away wants no answer.
@@ -227,6 +284,26 @@ impl<R: Resolve> Actor<R> {
                 views.sort_by_cached_key(|view| view.status.entry.target.clone());
                 let _ = reply.send(views);
             }
+            Request::Known { targets, when, reply } => {
+                let now = self.setup.clock.now();
+                for target in &targets {
+                    if self.engine.known(target).is_none() {
+                        self.engine.step(Event::Hint(target.clone()), now);
+                    }
+                }
+                match when {
+                    When::Settled if self.waiting.len() < MAX_WAITING => {
+                        self.waiting.push(Waiting { targets, reply });
+                    }
+                    When::Now | When::Settled => {
+                        let _ = reply.send(self.known(&targets));
+                    }
+                }
+            }
+            Request::DeadInside { reply } => {
+                let dead = self.references.dead_inside().map(|(key, since)| (key.clone(), since));
+                let _ = reply.send(dead.collect());
+            }
             Request::Refresh { targets, reply } => {
                 let now = self.setup.clock.now();
                 let _ = reply.send(targets.iter().map(|target| self.engine.refresh(target, now)).collect());
@@ -234,8 +311,11 @@ impl<R: Resolve> Actor<R> {
         }
     }
 
-    fn view(&self, status: super::engine::TargetStatus) -> TargetView {
-        let records = self.references.of_target(&status.entry.target).cloned().collect();
-        TargetView { status, records }
+    fn view(&self, status: TargetStatus) -> TargetView {
+        let target = &status.entry.target;
+        let records = self.references.of_target(target).cloned().collect();
+        let upstream = status.a.upstream.or(status.aaaa.upstream);
+        let upstream = upstream.and_then(|one| self.resolver.address(target.group, one));
+        TargetView { status, records, upstream }
     }
 }

@@ -1,14 +1,17 @@
 //! The ALIAS engine: which targets are asked when, and what is published of them. Pure: events and the time go in,
 //! actions come out; chance comes from a seed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::addresses::Internal;
-use super::lookup::{Answer, Failure, Lookup, Outcome, Report, Upstream};
-use super::probe::{Again, Due, LastError, Next, Other, Probe, Sibling, Terms};
+use super::lookup::{Answer, Failure, Lookup, Outcome, Report};
+use super::pace::{Accounts, Pace};
+use super::probe::{Again, Due, Next, Other, Terms};
+use super::slot::{Interest, Slot, TargetStatus, Want, at};
 use crate::wire::name::Name;
-use crate::zone::alias::{AliasBatch, AliasEntry, AliasState, Family, FamilyAnswer, Moment, TargetKey};
+use crate::zone::alias::{
+    AliasBatch, AliasEntry, AliasState, Family, Group, Moment, RecordState, TargetKey, Transition,
+};
 
 /// Most lookups in flight (alias.md section 3.6).
 pub const MAX_IN_FLIGHT: usize = 4_096;
@@ -22,6 +25,8 @@ pub const BATCHES_APART: u64 = 50;
 pub const CLOCK_SET_BACK: u64 = 10_000;
 /// Within how many milliseconds they then are.
 const ASKED_ANEW_WITHIN: u64 = 60_000;
+/// After how many milliseconds, or up to twice as many, a lookup is tried again that its owner had no room for.
+const ROOM_AGAIN: u64 = 500;
 /// After how many seconds without ALIAS a target is forgotten.
 pub const FORGET_AFTER: u32 = 60;
 
@@ -29,13 +34,17 @@ pub const FORGET_AFTER: u32 = 60;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// One more ALIAS record leads to this target.
-    Wanted(TargetKey),
+    Wanted(TargetKey, Want),
     /// One less does.
-    Unwanted(TargetKey),
+    Unwanted(TargetKey, Want),
+    /// This was known before the start.
+    Restored(Arc<AliasEntry>),
     /// A query asked for this target and found nothing of it, or nothing fresh.
     Hint(TargetKey),
     /// Somebody wants this target asked now.
     Refresh(TargetKey),
+    /// Zones with these apexes came, went or changed hands: chains through them may lead elsewhere.
+    Moved(HashSet<Name>),
     /// A lookup is over.
     Done(Report),
 }
@@ -45,19 +54,19 @@ pub enum Event {
 pub enum Action {
     /// Make this lookup and report.
     Lookup(Lookup),
-    /// Put this into the next Snapshot.
+    /// Put this into the next Snapshot. Its transitions are without the records that lead to the targets.
     Publish(AliasBatch),
 }
 
 /// What the engine starts with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Number of upstreams.
-    pub upstreams: usize,
+    /// Number of upstreams of each group, by [`Group`].
+    pub upstreams: Vec<usize>,
     /// Most lookups in flight, [`MAX_IN_FLIGHT`] or less.
     pub in_flight: usize,
-    /// Whether internal addresses are served.
-    pub internal: Internal,
+    /// How fast lookups may follow one another.
+    pub pace: Pace,
     /// Where chance begins.
     pub seed: u64,
 }
@@ -73,30 +82,13 @@ pub enum Refreshed {
     Unknown,
 }
 
-/// How it stands with a target, for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TargetStatus {
-    /// What is published.
-    pub entry: Arc<AliasEntry>,
-    /// How many ALIAS records lead to it.
-    pub records: u32,
-    /// The names that CNAMEs led to from the target in the last answer, that of A if it had any.
-    pub chain: Vec<Name>,
-    /// The lookups of A.
-    pub a: ProbeStatus,
-    /// The lookups of AAAA.
-    pub aaaa: ProbeStatus,
-}
-
-/// How it stands with the lookups of one family.
+/// Whether something of a target is being found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProbeStatus {
-    /// When it is asked next; none while a lookup is in flight.
-    pub next_refresh: Option<Moment>,
-    /// What the last lookup brought, if it was no answer.
-    pub last_error: Option<LastError>,
-    /// Who answered last.
-    pub upstream: Option<Upstream>,
+pub enum Settled {
+    /// Nothing is.
+    Yes,
+    /// Something is: a family is pending or suspect.
+    Not,
 }
 
 /// The state machine; see the module.
@@ -109,8 +101,13 @@ pub struct Engine {
     free: Vec<u32>,
     /// Families to ask: those of which nothing is known first, then by time.
     due: BTreeSet<(Due, u32, Family)>,
+    /// Those that are asked whatever queries do.
+    probes: BTreeSet<(Due, u32, Family)>,
     /// Targets to forget.
     forgets: BTreeSet<(Moment, u32)>,
+    accounts: Accounts,
+    /// When the next of those is asked that were known before the start and have expired.
+    catches_up: Moment,
     in_flight: usize,
     hinted: usize,
     next_ticket: u64,
@@ -122,37 +119,19 @@ pub struct Engine {
     latest: Moment,
 }
 
-#[derive(Debug)]
-struct Slot {
-    entry: Arc<AliasEntry>,
-    probes: [Probe; 2],
-    records: u32,
-    interest: Interest,
-    /// When it is forgotten, while no record leads to it.
-    forget: Option<Moment>,
-}
-
-/// For whom a target is looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interest {
-    /// Records lead to it.
-    Records,
-    /// Queries asked for it.
-    Queries,
-    /// Nobody: it is not asked any more, and soon forgotten.
-    Nobody,
-}
-
 impl Engine {
     /// Knows no target.
     pub fn new(settings: Settings) -> Engine {
         Engine {
-            settings,
             chance: settings.seed,
+            settings,
             index: HashMap::new(),
             slots: Vec::new(),
             free: Vec::new(),
             due: BTreeSet::new(),
+            probes: BTreeSet::new(),
+            accounts: Accounts::default(),
+            catches_up: Moment(0),
             forgets: BTreeSet::new(),
             in_flight: 0,
             hinted: 0,
@@ -168,8 +147,10 @@ impl Engine {
     /// Takes an event in. What follows from it is in the next [`Engine::actions`].
     pub fn step(&mut self, event: Event, now: Moment) {
         match event {
-            Event::Wanted(target) => self.wanted(target, now),
-            Event::Unwanted(target) => self.unwanted(&target, now),
+            Event::Wanted(target, want) => self.wanted(target, want, now),
+            Event::Unwanted(target, want) => self.unwanted(&target, want, now),
+            Event::Restored(entry) => self.restored(entry, now),
+            Event::Moved(apexes) => self.moved(&apexes, now),
             Event::Hint(target) => self.hint(target, now),
             Event::Refresh(target) => {
                 self.refresh(&target, now);
@@ -183,15 +164,10 @@ impl Engine {
         self.watch_clock(now);
         self.forget_unwanted(now);
         while self.in_flight < self.settings.in_flight
-            && let Some(&(due, slot, family)) = self.due.first()
+            && let Some((due, slot, family)) = self.first_due()
             && due.is_reached(now)
         {
-            if self.settings.upstreams == 0 {
-                self.due.remove(&(due, slot, family));
-                self.no_resolver(slot, family, now);
-            } else if let Some(lookup) = self.begin(due, slot, family, now) {
-                out.push(Action::Lookup(lookup));
-            }
+            self.take_turn(due, slot, family, now, out);
         }
         if self.publishes_at().is_some_and(|at| at <= now) {
             out.push(Action::Publish(self.batch(now)));
@@ -200,10 +176,73 @@ impl Engine {
 
     /// When [`Engine::actions`] has something to do next, if no event comes before.
     pub fn next_wakeup(&self) -> Option<Moment> {
-        let asks =
-            if self.in_flight < self.settings.in_flight { self.due.first().map(|(due, _, _)| due.at()) } else { None };
+        let asks = if self.in_flight < self.settings.in_flight {
+            self.first_due().map(|(due, _, _)| due.at().unwrap_or(Moment(0)))
+        } else {
+            None
+        };
         let forgets = self.forgets.first().map(|(at, _)| *at);
         [asks, forgets, self.publishes_at()].into_iter().flatten().min()
+    }
+
+    /// What is due first; among what is due at the same time, what queries may want.
+    fn first_due(&self) -> Option<(Due, u32, Family)> {
+        match (self.due.first().copied(), self.probes.first().copied()) {
+            (Some(due), Some(probe)) if probe.0.at() < due.0.at() => Some(probe),
+            (Some(due), _) => Some(due),
+            (None, probe) => probe,
+        }
+    }
+
+    /// Asks for a family that is due, or puts it off: nobody wants it now, or nobody may ask.
+    fn take_turn(&mut self, due: Due, slot: u32, family: Family, now: Moment, out: &mut Vec<Action>) {
+        let one = self.slot(slot);
+        if self.upstreams(one.entry.target.group) == 0 {
+            self.unasked(slot, family, Failure::NoResolver, now);
+            self.schedule(slot, family, None);
+            return;
+        }
+        let answer = one.entry.family(family);
+        let good = matches!(answer.state, AliasState::Resolved | AliasState::NoData | AliasState::Filtered);
+        let owner = one.owner();
+        if let Due::Refresh(_) = due
+            && good
+            && !one.is_hot(family, now)
+        {
+            let probes_at = self.probes_at(slot, family);
+            if probes_at > now {
+                self.schedule(slot, family, Some(Due::Probe(probes_at)));
+                return;
+            }
+        }
+        if !self.accounts.admit(owner, now, self.settings.pace) {
+            let one = self.slot(slot);
+            if good && now < one.expires(family) {
+                let later = now.0.saturating_add(ROOM_AGAIN + self.random(ROOM_AGAIN));
+                self.schedule(slot, family, Some(Due::Probe(Moment(later))));
+            } else {
+                self.unasked(slot, family, Failure::RateLimited, now);
+            }
+            return;
+        }
+        if let Due::Pending(turn) = due {
+            self.accounts.goes(turn);
+        }
+        out.extend(self.begin(slot, family, now).map(Action::Lookup));
+    }
+
+    /// When a family that nobody asks for is looked at: some time after its last lookup, a tenth more or less.
+    fn probes_at(&mut self, slot: u32, family: Family) -> Moment {
+        let interval = u64::from(self.settings.pace.probe_interval) * 1_000;
+        let swing = self.random(interval / 5);
+        let one = self.slot(slot);
+        let checked = one.entry.family(family).checked.unwrap_or(Moment(0));
+        let at = Moment(checked.0.saturating_add(interval - interval / 10 + swing));
+        at.max(one.expires(family))
+    }
+
+    fn upstreams(&self, group: Group) -> usize {
+        self.settings.upstreams.get(usize::from(group.0)).copied().unwrap_or(0)
     }
 
     /// Has a target asked now, as far as the time since its last lookup admits.
@@ -235,23 +274,47 @@ impl Engine {
         self.index.get(target).map(|&slot| self.slot(slot).status())
     }
 
+    /// What is published of a target, and whether it is being found out.
+    pub fn known(&self, target: &TargetKey) -> Option<(&AliasEntry, Settled)> {
+        let slot = self.slot(*self.index.get(target)?);
+        Some((&slot.entry, if slot.is_unsettled() { Settled::Not } else { Settled::Yes }))
+    }
+
     /// How it stands with all targets, in no order.
     pub fn statuses(&self) -> impl Iterator<Item = TargetStatus> + '_ {
         self.slots.iter().flatten().map(Slot::status)
     }
 
-    fn wanted(&mut self, target: TargetKey, now: Moment) {
+    fn wanted(&mut self, target: TargetKey, want: Want, now: Moment) {
         let slot = self.find_or_add(target, now);
-        self.slot_mut(slot).records += 1;
+        let before = self.slot(slot).expires(Family::A).min(self.slot(slot).expires(Family::Aaaa));
+        self.slot_mut(slot).want(want);
         self.forget_at(slot, None);
         self.take_interest(slot, Interest::Records, now);
+        // A record that holds for a shorter time makes its target due earlier.
+        let after = self.slot(slot).expires(Family::A).min(self.slot(slot).expires(Family::Aaaa));
+        if after < before {
+            for family in Family::BOTH {
+                self.due_at_expiry(slot, family, now);
+            }
+        }
     }
 
-    fn unwanted(&mut self, target: &TargetKey, now: Moment) {
+    fn due_at_expiry(&mut self, slot: u32, family: Family, now: Moment) {
+        let one = self.slot(slot);
+        let state = one.entry.family(family).state;
+        let good = matches!(state, AliasState::Resolved | AliasState::NoData | AliasState::Filtered);
+        if good && one.probes[at(family)].flight.is_none() {
+            let when = one.expires(family).max(now);
+            self.bring_forward_to(slot, family, when);
+        }
+    }
+
+    fn unwanted(&mut self, target: &TargetKey, want: Want, now: Moment) {
         let Some(&slot) = self.index.get(target) else { return };
         let one = self.slot_mut(slot);
-        one.records = one.records.saturating_sub(1);
-        if one.records > 0 {
+        one.let_go(want);
+        if !one.wants.is_empty() {
             return;
         }
         one.interest = Interest::Nobody;
@@ -261,7 +324,38 @@ impl Engine {
         self.forget_at(slot, Some(now.plus_seconds(FORGET_AFTER)));
     }
 
-    /// Has a target asked again that nobody cared for any more.
+    /// Takes in what was known before the start; it is forgotten like anything else that no record leads to.
+    fn restored(&mut self, entry: Arc<AliasEntry>, now: Moment) {
+        if self.index.contains_key(&entry.target) {
+            return;
+        }
+        let slot = self.add(entry);
+        for family in Family::BOTH {
+            let one = self.slot_mut(slot);
+            let ttl = one.entry.family(family).highest_ttl;
+            one.probes[at(family)].remember(ttl);
+        }
+        self.forget_at(slot, Some(now.plus_seconds(FORGET_AFTER)));
+    }
+
+    fn moved(&mut self, apexes: &HashSet<Name>, now: Moment) {
+        let touched = |slot: &Slot| {
+            let chains = slot.probes.iter().flat_map(|probe| probe.chain.iter());
+            chains.into_iter().any(|name| name.ancestors().any(|above| apexes.contains(&above)))
+        };
+        let slots: Vec<u32> = (0_u32..)
+            .zip(&self.slots)
+            .filter(|(_, slot)| slot.as_ref().is_some_and(touched))
+            .map(|(number, _)| number)
+            .collect();
+        for slot in slots {
+            for family in Family::BOTH {
+                self.bring_forward(slot, family, Other::Soon, now);
+            }
+        }
+    }
+
+    /// Has a target asked again that nobody cared for any more, or that was only just known.
     fn take_interest(&mut self, slot: u32, interest: Interest, now: Moment) {
         let before = std::mem::replace(&mut self.slot_mut(slot).interest, interest);
         if before != Interest::Nobody {
@@ -269,25 +363,47 @@ impl Engine {
         }
         for family in Family::BOTH {
             let one = self.slot(slot);
-            let answer = one.entry.family(family);
-            let due = match answer.state {
-                AliasState::Pending => Due::Pending(now),
-                AliasState::Resolved | AliasState::NoData => Due::Refresh(answer.expires.max(now)),
-                AliasState::Suspect
+            if one.probes[at(family)].flight.is_some() {
+                continue;
+            }
+            let expires = one.expires(family);
+            let asked = one.probes[at(family)].asked;
+            let due = match one.entry.family(family).state {
+                AliasState::Pending => self.pending(slot, now),
+                AliasState::Resolved | AliasState::NoData | AliasState::Filtered if expires > now => {
+                    Due::Refresh(expires)
+                }
+                AliasState::Resolved
+                | AliasState::NoData
+                | AliasState::Filtered
+                | AliasState::Suspect
                 | AliasState::TargetNxdomain
                 | AliasState::Timeout
                 | AliasState::ServFail
                 | AliasState::Refused
                 | AliasState::Network
                 | AliasState::NoResolver
+                | AliasState::RateLimited
                 | AliasState::Loop
-                | AliasState::ChainTooLong
-                | AliasState::Filtered => Due::Refresh(Moment(now.0.saturating_add(SAME_ENTRY_APART))),
+                | AliasState::ChainTooLong => match asked {
+                    Some(asked) => Due::Probe(Moment(asked.0.saturating_add(SAME_ENTRY_APART)).max(now)),
+                    // Known before the start: one after another, unless queries ask for it.
+                    None => Due::Probe(self.catch_up(now)),
+                },
             };
-            if one.probes[at(family)].flight.is_none() {
-                self.schedule(slot, family, Some(due));
-            }
+            self.schedule(slot, family, Some(due));
         }
+    }
+
+    fn pending(&mut self, slot: u32, now: Moment) -> Due {
+        let owner = self.slot(slot).owner();
+        Due::Pending(self.accounts.turn(owner, now, self.settings.pace))
+    }
+
+    fn catch_up(&mut self, now: Moment) -> Moment {
+        let apart = 1_000 / u64::from(self.settings.pace.catching_up.clamp(1, 1_000));
+        self.catches_up = Moment(self.catches_up.max(now).0.saturating_add(apart));
+        self.catches_up
     }
 
     fn hint(&mut self, target: TargetKey, now: Moment) {
@@ -295,9 +411,17 @@ impl Engine {
             return;
         }
         let slot = self.find_or_add(target, now);
-        if self.slot(slot).records == 0 {
+        if self.slot(slot).wants.is_empty() {
             self.forget_at(slot, Some(now.plus_seconds(FORGET_AFTER)));
             self.take_interest(slot, Interest::Queries, now);
+        }
+        for family in Family::BOTH {
+            let one = self.slot(slot);
+            let state = one.entry.family(family).state;
+            let good = matches!(state, AliasState::Resolved | AliasState::NoData | AliasState::Filtered);
+            if good && one.expires(family) <= now && one.is_hot(family, now) {
+                self.bring_forward(slot, family, Other::Soon, now);
+            }
         }
     }
 
@@ -320,7 +444,7 @@ impl Engine {
     }
 
     fn hear(&mut self, slot: u32, family: Family, heard: Answer, now: Moment) {
-        let terms = Terms { upstreams: self.settings.upstreams, internal: self.settings.internal };
+        let terms = Terms { upstreams: self.upstreams(self.slot(slot).entry.target.group) };
         let sibling = self.slot(slot).sibling(family.other());
         let was_pending = self.slot(slot).entry.family(family).state == AliasState::Pending;
         let next = self
@@ -330,11 +454,10 @@ impl Engine {
         self.follow(slot, family, next, now);
     }
 
-    /// Without upstreams every target ends here, and is not asked again.
-    fn no_resolver(&mut self, slot: u32, family: Family, now: Moment) {
-        self.slot_mut(slot).probes[at(family)].due = None;
-        self.hear(slot, family, Answer::direct(None, Outcome::Failed(Failure::NoResolver)), now);
+    /// No lookup is made for this reason.
+    fn unasked(&mut self, slot: u32, family: Family, failure: Failure, now: Moment) {
         self.schedule(slot, family, None);
+        self.hear(slot, family, Answer::direct(None, Outcome::Failed(failure)), now);
     }
 
     /// Publishes what a transition changed, and schedules what it asks for.
@@ -342,10 +465,22 @@ impl Engine {
         self.changed.insert(slot);
         let when = next.again.map(|again| match again {
             Again::AtOnce => now,
+            // Just after expiry, when a caching upstream gives its full TTL again.
+            Again::Expiry => {
+                let one = self.slot(slot);
+                let most = match one.entry.family(family).state {
+                    AliasState::NoData => 2_000,
+                    _ => (u64::from(one.longest_hold(family)) * 100).min(2_000),
+                };
+                let earliest = Moment(now.0.saturating_add(SAME_ENTRY_APART));
+                let expires = one.expires(family).max(earliest);
+                Moment(expires.0.saturating_add(self.random(most)))
+            }
             Again::After { at, jitter } => {
                 let earliest = Moment(now.0.saturating_add(SAME_ENTRY_APART));
                 Moment(at.max(earliest).0.saturating_add(self.random(jitter)))
             }
+            Again::WithRoom => Moment(now.0.saturating_add(ROOM_AGAIN + self.random(ROOM_AGAIN))),
             Again::BackOff { seconds } => {
                 let milliseconds = u64::from(seconds) * 1_000;
                 let half = self.random(milliseconds / 2);
@@ -362,7 +497,7 @@ impl Engine {
     /// Has a family asked earlier than it would be, unless it is being asked.
     fn bring_forward(&mut self, slot: u32, family: Family, how: Other, now: Moment) {
         let probe = &self.slot(slot).probes[at(family)];
-        if probe.flight.is_some() || self.settings.upstreams == 0 {
+        if probe.flight.is_some() || self.upstreams(self.slot(slot).entry.target.group) == 0 {
             return;
         }
         let when = match (how, probe.asked) {
@@ -373,13 +508,18 @@ impl Engine {
     }
 
     fn bring_forward_to(&mut self, slot: u32, family: Family, when: Moment) {
-        if self.slot(slot).probes[at(family)].due.is_none_or(|due| due.at() > when) {
-            self.schedule(slot, family, Some(Due::Refresh(when)));
+        let is_earlier = match self.slot(slot).probes[at(family)].due {
+            None => true,
+            Some(Due::Pending(_)) => false,
+            Some(Due::Refresh(at) | Due::Probe(at)) => at > when,
+        };
+        if is_earlier {
+            self.schedule(slot, family, Some(Due::Probe(when)));
         }
     }
 
-    fn begin(&mut self, due: Due, slot: u32, family: Family, now: Moment) -> Option<Lookup> {
-        self.due.remove(&(due, slot, family));
+    fn begin(&mut self, slot: u32, family: Family, now: Moment) -> Option<Lookup> {
+        self.schedule(slot, family, None);
         self.next_ticket += 1;
         let ticket = self.next_ticket;
         let one = self.slots.get_mut(slot as usize)?.as_mut()?;
@@ -396,10 +536,17 @@ impl Engine {
         let due = due.filter(|_| one.interest != Interest::Nobody);
         let old = std::mem::replace(&mut one.probes[at(family)].due, due);
         if let Some(old) = old {
-            self.due.remove(&(old, slot, family));
+            self.queue(old).remove(&(old, slot, family));
         }
         if let Some(due) = due {
-            self.due.insert((due, slot, family));
+            self.queue(due).insert((due, slot, family));
+        }
+    }
+
+    fn queue(&mut self, due: Due) -> &mut BTreeSet<(Due, u32, Family)> {
+        match due {
+            Due::Pending(_) | Due::Refresh(_) => &mut self.due,
+            Due::Probe(_) => &mut self.probes,
         }
     }
 
@@ -407,8 +554,13 @@ impl Engine {
         if let Some(&slot) = self.index.get(&target) {
             return slot;
         }
-        let entry = Arc::new(AliasEntry::pending(target.clone(), now));
-        let one = Slot { entry, probes: Default::default(), records: 0, interest: Interest::Nobody, forget: None };
+        let slot = self.add(Arc::new(AliasEntry::pending(target, now)));
+        self.changed.insert(slot);
+        slot
+    }
+
+    fn add(&mut self, entry: Arc<AliasEntry>) -> u32 {
+        let target = entry.target.clone();
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
@@ -416,9 +568,8 @@ impl Engine {
                 u32::try_from(self.slots.len() - 1).expect("targets are fewer than names fit in memory")
             }
         };
-        self.slots[slot as usize] = Some(one);
+        self.slots[slot as usize] = Some(Slot::new(entry));
         self.index.insert(target, slot);
-        self.changed.insert(slot);
         slot
     }
 
@@ -459,7 +610,8 @@ impl Engine {
         }
         self.latest = now;
         self.published = None;
-        let waiting: Vec<(u32, Family)> = self.due.iter().map(|(_, slot, family)| (*slot, *family)).collect();
+        let all = self.due.iter().chain(&self.probes);
+        let waiting: Vec<(u32, Family)> = all.map(|(_, slot, family)| (*slot, *family)).collect();
         for (slot, family) in waiting {
             let when = Moment(now.0.saturating_add(self.random(ASKED_ANEW_WITHIN)));
             self.bring_forward_to(slot, family, when);
@@ -484,8 +636,30 @@ impl Engine {
         self.published = Some(now);
         self.settled_pending = false;
         let changed = std::mem::take(&mut self.changed);
+        let transitions = changed.iter().filter_map(|slot| self.transition(*slot, now)).collect();
         let put = changed.into_iter().map(|slot| self.slot(slot).entry.clone()).collect();
-        AliasBatch { put, removed: std::mem::take(&mut self.removed) }
+        AliasBatch { put, removed: std::mem::take(&mut self.removed), transitions, ..AliasBatch::default() }
+    }
+
+    /// What there is to tell of a target: not what is being found out, nor that a new one has been found.
+    fn transition(&mut self, slot: u32, now: Moment) -> Option<Transition> {
+        let one = self.slot_mut(slot);
+        if one.is_unsettled() {
+            return None;
+        }
+        let to = one.entry.state();
+        let from = std::mem::replace(&mut one.told, to);
+        let is_new = from == RecordState::Is(AliasState::Pending);
+        let is_well = matches!(to, RecordState::Resolved | RecordState::NoAddresses);
+        (from != to && !(is_new && is_well)).then(|| Transition {
+            target: one.entry.target.clone(),
+            from,
+            to,
+            at: now,
+            takeover_risk: one.takeover_risk(),
+            dependents: Vec::new(),
+            count: u64::from(one.records()),
+        })
     }
 
     /// A number from 0 to `most`, by SplitMix64.
@@ -503,57 +677,5 @@ impl Engine {
 
     fn slot_mut(&mut self, slot: u32) -> &mut Slot {
         self.slots[slot as usize].as_mut().expect("slots in the index and the timers are taken")
-    }
-}
-
-impl Slot {
-    /// Changes a family and what is published of it.
-    fn change<R>(&mut self, family: Family, change: impl FnOnce(&mut Probe, &mut FamilyAnswer) -> R) -> R {
-        change(&mut self.probes[at(family)], Arc::make_mut(&mut self.entry).family_mut(family))
-    }
-
-    /// How the other family sees this one.
-    fn sibling(&self, family: Family) -> Sibling {
-        let answer = self.entry.family(family);
-        Sibling { state: answer.state, checked: answer.checked, in_flight: self.probes[at(family)].flight.is_some() }
-    }
-
-    fn status(&self) -> TargetStatus {
-        let probe = |family: Family| {
-            let probe = &self.probes[at(family)];
-            ProbeStatus { next_refresh: probe.due.map(Due::at), last_error: probe.last_error, upstream: probe.upstream }
-        };
-        let chain = self.probes.iter().map(|one| &one.chain).find(|chain| !chain.is_empty());
-        TargetStatus {
-            entry: self.entry.clone(),
-            records: self.records,
-            chain: chain.map_or_else(Vec::new, |chain| chain.to_vec()),
-            a: probe(Family::A),
-            aaaa: probe(Family::Aaaa),
-        }
-    }
-}
-
-impl Due {
-    fn at(self) -> Moment {
-        match self {
-            Due::Pending(at) | Due::Refresh(at) => at,
-        }
-    }
-
-    /// What is pending is due whatever the clock says.
-    fn is_reached(self, now: Moment) -> bool {
-        match self {
-            Due::Pending(_) => true,
-            Due::Refresh(at) => at <= now,
-        }
-    }
-}
-
-/// The place of a family among a slot's probes.
-fn at(family: Family) -> usize {
-    match family {
-        Family::A => 0,
-        Family::Aaaa => 1,
     }
 }

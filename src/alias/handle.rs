@@ -1,14 +1,17 @@
 //! How the other rooms reach the ALIAS actor.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::engine::{Refreshed, TargetStatus};
+use super::engine::Refreshed;
 use super::references::RecordKey;
-use crate::zone::alias::TargetKey;
+use super::slot::TargetStatus;
+use crate::zone::alias::{AliasState, Family, Moment, RecordState, TargetKey};
 
 /// Most hints that wait for the actor (alias.md section 3.6).
 pub const MAX_HINTS: usize = 1_024;
@@ -22,12 +25,46 @@ pub struct TargetView {
     pub status: TargetStatus,
     /// The records, in canonical order of zones and names.
     pub records: Vec<RecordKey>,
+    /// Where the upstream is that answered last.
+    pub upstream: Option<SocketAddr>,
+}
+
+/// What is known of a target, in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Of both families together.
+    pub state: RecordState,
+    /// Of A.
+    pub a: AliasState,
+    /// Of AAAA.
+    pub aaaa: AliasState,
+}
+
+impl Known {
+    /// Of a family.
+    pub fn family(&self, family: Family) -> AliasState {
+        match family {
+            Family::A => self.a,
+            Family::Aaaa => self.aaaa,
+        }
+    }
+}
+
+/// When a question about targets is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// At once.
+    Now,
+    /// When none of them is being found out.
+    Settled,
 }
 
 /// What is asked of the actor.
 #[derive(Debug)]
 pub(super) enum Request {
     Status { only: Option<TargetKey>, reply: oneshot::Sender<Vec<TargetView>> },
+    DeadInside { reply: oneshot::Sender<HashMap<RecordKey, Moment>> },
+    Known { targets: Vec<TargetKey>, when: When, reply: oneshot::Sender<BTreeMap<TargetKey, Known>> },
     Refresh { targets: Vec<TargetKey>, reply: oneshot::Sender<Vec<Refreshed>> },
 }
 
@@ -84,6 +121,21 @@ impl AliasHandle {
     pub async fn status_of(&self, target: &TargetKey) -> Result<Option<TargetView>, Ended> {
         let all = self.ask(|reply| Request::Status { only: Some(target.clone()), reply }).await?;
         Ok(all.into_iter().next())
+    }
+
+    /// Records whose target a zone here says not to exist, with the time since which this process knows it.
+    pub async fn dead_inside(&self) -> Result<HashMap<RecordKey, Moment>, Ended> {
+        self.ask(|reply| Request::DeadInside { reply }).await
+    }
+
+    /// What is known of targets once none of them is being found out; those that nobody knew are looked up.
+    pub async fn settled(&self, targets: Vec<TargetKey>) -> Result<BTreeMap<TargetKey, Known>, Ended> {
+        self.ask(|reply| Request::Known { targets, when: When::Settled, reply }).await
+    }
+
+    /// What is known of targets now.
+    pub async fn known(&self, targets: Vec<TargetKey>) -> Result<BTreeMap<TargetKey, Known>, Ended> {
+        self.ask(|reply| Request::Known { targets, when: When::Now, reply }).await
     }
 
     /// Has targets asked now; one that was asked less than two seconds ago waits until then.

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::wire::name::Name;
 use crate::zone::alias::{AliasState, Family, TargetKey};
 
-/// An upstream by its place in the configured list, from 0.
+/// An upstream by its place in the list of its group, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Upstream(pub u8);
 
@@ -53,12 +53,16 @@ pub struct Answer {
     pub outcome: Outcome,
     /// The names that CNAMEs led to from the target, in order; at most [`crate::zone::alias::MAX_STEPS`].
     pub chain: Vec<Name>,
+    /// Which of them is the first that lies in a hosted zone.
+    pub crosses: Option<usize>,
+    /// Owner of the SOA of a negative answer.
+    pub authority: Option<Name>,
 }
 
 impl Answer {
     /// An answer without a chain.
     pub fn direct(upstream: Option<Upstream>, outcome: Outcome) -> Answer {
-        Answer { upstream, outcome, chain: Vec::new() }
+        Answer { upstream, outcome, chain: Vec::new(), crosses: None, authority: None }
     }
 }
 
@@ -103,6 +107,8 @@ pub enum Failure {
     Network,
     /// There is no upstream.
     NoResolver,
+    /// The owner has more lookups than are admitted: none was made.
+    RateLimited,
 }
 
 impl Failure {
@@ -114,6 +120,7 @@ impl Failure {
             Failure::Refused => AliasState::Refused,
             Failure::Network => AliasState::Network,
             Failure::NoResolver => AliasState::NoResolver,
+            Failure::RateLimited => AliasState::RateLimited,
         }
     }
 }
@@ -126,6 +133,7 @@ impl fmt::Display for Failure {
             Failure::Refused => "REFUSED",
             Failure::Network => "no upstream could be reached",
             Failure::NoResolver => "no upstream is configured",
+            Failure::RateLimited => "the owner has more lookups than are admitted",
         })
     }
 }

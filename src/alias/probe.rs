@@ -1,13 +1,11 @@
 //! One family of one target: how what an upstream said changes what is known, and when it is asked again
 //! (alias.md sections 4, 5 and 7). Pure.
 
-use super::addresses::{Admitted, Internal, admit};
 use super::lookup::{Answer, Ask, Failure, Outcome, Upstream};
 use crate::wire::name::Name;
+use crate::zone::addresses::Addresses;
 use crate::zone::alias::{AliasState, Family, FamilyAnswer, Moment};
 
-/// Bounds of the time for which addresses are held, in seconds (`ttlPolicy.minSeconds`, `maxSeconds`).
-const HOLD: (u32, u32) = (5, 3_600);
 /// Bounds of the time for which NODATA and NXDOMAIN are held, in seconds.
 const NEGATIVE_HOLD: (u32, u32) = (30, 300);
 /// How long a loop or an overlong chain is held, in seconds.
@@ -16,16 +14,19 @@ const CHAIN_HOLD: u32 = 60;
 const CONFIRM_AFTER: u32 = 30;
 /// Longest wait between failing lookups, in seconds (RFC 9520 section 3.2 admits up to 300).
 const LONGEST_BACK_OFF: u32 = 60;
-/// Of how many fetches the highest hold is remembered.
-const REMEMBERED_HOLDS: usize = 8;
+/// Of how many fetches the highest TTL is remembered.
+const REMEMBERED: usize = 8;
+/// An SOA with so many labels, or fewer, denies that a whole domain exists.
+const REGISTRY_LABELS: usize = 1;
 
 /// What the engine knows of a family beside what is published.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Probe {
-    /// Holds of the last fetches in seconds, 0 where there was none yet.
-    holds: [u32; REMEMBERED_HOLDS],
-    next_hold: u8,
-    failures: u8,
+    /// TTLs of the last fetches in seconds, 0 where there was none yet.
+    ttls: [u32; REMEMBERED],
+    next_ttl: u8,
+    /// Failing lookups in a row.
+    pub(super) failures: u8,
     suspicion: Option<Suspicion>,
     /// What the last lookup failed of, or that it was NXDOMAIN; none after an answer.
     pub(super) last_error: Option<LastError>,
@@ -33,6 +34,10 @@ pub(super) struct Probe {
     pub(super) upstream: Option<Upstream>,
     /// Where CNAMEs led from the target in the last answer; a failure is none.
     pub(super) chain: Box<[Name]>,
+    /// Whether the last NXDOMAIN came from the root or a one-label zone: then the domain may be free to register.
+    pub(super) takeover_risk: bool,
+    /// How long the last answer took, in milliseconds.
+    pub(super) took: Option<u32>,
     /// When the last lookup began.
     pub(super) asked: Option<Moment>,
     /// The number of the lookup in flight.
@@ -53,10 +58,12 @@ pub enum LastError {
 /// When and how pressingly a family is to be asked. Those of which nothing is known go first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
-    /// A query may be waiting.
-    Pending(Moment),
-    /// Something is known.
+    /// A query may be waiting: at once, in the order of these numbers, which are fair to owners.
+    Pending(u64),
+    /// Something is known: then, if queries ask for it, else later.
     Refresh(Moment),
+    /// Then in any case.
+    Probe(Moment),
 }
 
 /// The first NXDOMAIN of a row.
@@ -89,8 +96,12 @@ pub(super) struct Next {
 pub(super) enum Again {
     /// At once, whenever it was asked last.
     AtOnce,
+    /// When the answer expires for the first of the records, or a little later.
+    Expiry,
     /// Then, or a little later, at random up to so many milliseconds.
     After { at: Moment, jitter: u64 },
+    /// When the owner may have room: no lookup was made, so the time since the last one does not count.
+    WithRoom,
     /// After so many seconds, a quarter more or less.
     BackOff { seconds: u32 },
 }
@@ -110,7 +121,6 @@ pub(super) enum Other {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     pub(super) upstreams: usize,
-    pub(super) internal: Internal,
 }
 
 /// The other family, as far as it decides about this one.
@@ -141,24 +151,26 @@ impl Probe {
         now: Moment,
         terms: Terms,
     ) -> Next {
-        let Answer { upstream, outcome, chain } = heard;
+        let Answer { upstream, outcome, chain, crosses, authority } = heard;
         answer.checked = Some(now);
         self.upstream = upstream;
+        self.took = self.asked.and_then(|asked| u32::try_from(now.0.saturating_sub(asked.0)).ok());
         if !matches!(outcome, Outcome::Failed(_)) {
+            answer.crossing = crosses.and_then(|first| chain.get(first..)).map(Into::into);
             self.chain = chain.into();
+            self.takeover_risk = matches!(outcome, Outcome::NameError { .. })
+                && authority.is_some_and(|name| name.label_count() <= REGISTRY_LABELS);
         }
         match outcome {
-            Outcome::Addresses { octets, ttl } => match admit(&octets, family, terms.internal) {
-                Admitted::Some(addresses) => {
-                    answer.addresses = addresses;
-                    self.good(answer, AliasState::Resolved, ttl.clamp(HOLD.0, HOLD.1), sibling, now)
+            Outcome::Addresses { octets, ttl } => {
+                let addresses = Addresses::new(&octets, family);
+                if addresses.is_empty() {
+                    return self.no_data(answer, None, sibling, now);
                 }
-                Admitted::OnlyInternal => {
-                    answer.addresses = [].into();
-                    self.good(answer, AliasState::Filtered, ttl.clamp(HOLD.0, HOLD.1), sibling, now)
-                }
-                Admitted::None => self.no_data(answer, None, sibling, now),
-            },
+                let state = if addresses.is_internal() { AliasState::Filtered } else { AliasState::Resolved };
+                put(answer, addresses, now);
+                self.good(answer, state, ttl, sibling, now)
+            }
             Outcome::NoData { ttl } => self.no_data(answer, ttl, sibling, now),
             Outcome::NameError { ttl } => self.name_error(answer, (upstream, ttl), sibling, now, terms),
             Outcome::Loop => self.bad_chain(answer, AliasState::Loop, now),
@@ -173,31 +185,32 @@ impl Probe {
         waits.then(|| self.conclude(answer, None, sibling, now))
     }
 
-    fn good(&mut self, answer: &mut FamilyAnswer, state: AliasState, hold: u32, sibling: Sibling, now: Moment) -> Next {
-        self.holds[usize::from(self.next_hold)] = hold;
-        self.next_hold = (self.next_hold + 1) % REMEMBERED_HOLDS as u8;
-        answer.longest_hold = self.holds.iter().copied().max().unwrap_or(hold);
-        self.noerror(answer, state, hold, now);
-        // Just after expiry, when a caching upstream gives its full TTL again.
-        let jitter = (u64::from(answer.longest_hold) * 100).min(2_000);
-        let other = if sibling.state == AliasState::TargetNxdomain { Other::Soon } else { Other::Left };
-        Next { again: Some(Again::After { at: answer.expires, jitter }), other }
+    fn good(&mut self, answer: &mut FamilyAnswer, state: AliasState, ttl: u32, sibling: Sibling, now: Moment) -> Next {
+        self.remember(ttl);
+        answer.highest_ttl = self.ttls.iter().copied().max().unwrap_or(ttl);
+        self.noerror(answer, state, ttl, now);
+        Next { again: Some(Again::Expiry), other: better(sibling) }
+    }
+
+    /// Counts a TTL in, in seconds.
+    pub(super) fn remember(&mut self, ttl: u32) {
+        self.ttls[usize::from(self.next_ttl)] = ttl;
+        self.next_ttl = (self.next_ttl + 1) % REMEMBERED as u8;
     }
 
     fn no_data(&mut self, answer: &mut FamilyAnswer, ttl: Option<u32>, sibling: Sibling, now: Moment) -> Next {
-        answer.addresses = [].into();
+        put(answer, Addresses::default(), now);
         self.noerror(answer, AliasState::NoData, negative_hold(ttl), now);
-        let other = if sibling.state == AliasState::TargetNxdomain { Other::Soon } else { Other::Left };
-        Next { again: Some(Again::After { at: answer.expires, jitter: 2_000 }), other }
+        Next { again: Some(Again::Expiry), other: better(sibling) }
     }
 
-    fn noerror(&mut self, answer: &mut FamilyAnswer, state: AliasState, hold: u32, now: Moment) {
+    fn noerror(&mut self, answer: &mut FamilyAnswer, state: AliasState, ttl: u32, now: Moment) {
         self.failures = 0;
         self.suspicion = None;
         self.last_error = None;
         enter(answer, state, now);
         answer.last_ok = Some(now);
-        answer.expires = now.plus_seconds(hold);
+        answer.ttl = ttl;
     }
 
     fn name_error(
@@ -233,6 +246,7 @@ impl Probe {
                     | AliasState::Refused
                     | AliasState::Network
                     | AliasState::NoResolver
+                    | AliasState::RateLimited
                     | AliasState::Loop
                     | AliasState::ChainTooLong
                     | AliasState::Filtered => Other::AtOnce,
@@ -249,9 +263,9 @@ impl Probe {
         let asked_since = sibling.checked.is_some_and(|checked| checked >= doubted_at);
         match sibling.state {
             AliasState::Resolved if asked_since && !sibling.in_flight => {
-                answer.addresses = [].into();
+                put(answer, Addresses::default(), now);
                 self.noerror(answer, AliasState::NoData, negative_hold(ttl), now);
-                Next { again: Some(Again::After { at: answer.expires, jitter: 2_000 }), other: Other::Left }
+                Next { again: Some(Again::Expiry), other: Other::Left }
             }
             AliasState::Resolved => self.wait_for_other(),
             AliasState::Pending | AliasState::NoData | AliasState::Filtered if sibling.in_flight => {
@@ -262,6 +276,7 @@ impl Probe {
             | AliasState::Refused
             | AliasState::Network
             | AliasState::NoResolver
+            | AliasState::RateLimited
                 if sibling.in_flight =>
             {
                 self.wait_for_other()
@@ -275,6 +290,7 @@ impl Probe {
             | AliasState::Refused
             | AliasState::Network
             | AliasState::NoResolver
+            | AliasState::RateLimited
             | AliasState::Loop
             | AliasState::ChainTooLong
             | AliasState::Filtered => {
@@ -302,7 +318,9 @@ impl Probe {
 
     /// A failure tells nothing about the target: what NXDOMAIN told stays, and so does the last good answer.
     fn failed(&mut self, answer: &mut FamilyAnswer, failure: Failure, now: Moment) -> Next {
-        self.failures = self.failures.saturating_add(1);
+        if failure != Failure::RateLimited {
+            self.failures = self.failures.saturating_add(1);
+        }
         self.last_error = Some(LastError::Failed(failure));
         match answer.state {
             AliasState::Suspect | AliasState::TargetNxdomain => {}
@@ -314,9 +332,14 @@ impl Probe {
             | AliasState::Refused
             | AliasState::Network
             | AliasState::NoResolver
+            | AliasState::RateLimited
             | AliasState::Loop
             | AliasState::ChainTooLong
             | AliasState::Filtered => enter(answer, failure.state(), now),
+        }
+        if failure == Failure::RateLimited {
+            // The owner's own limit, not the target's fault: as soon as there may be room.
+            return Next { again: Some(Again::WithRoom), other: Other::Left };
         }
         let seconds = 1_u32.checked_shl(u32::from(self.failures)).unwrap_or(u32::MAX).min(LONGEST_BACK_OFF);
         Next { again: Some(Again::BackOff { seconds }), other: Other::Left }
@@ -328,6 +351,19 @@ fn enter(answer: &mut FamilyAnswer, state: AliasState, now: Moment) {
         answer.state = state;
         answer.since = now;
     }
+}
+
+/// Puts addresses in, and notes when they became others.
+fn put(answer: &mut FamilyAnswer, addresses: Addresses, now: Moment) {
+    if answer.addresses != addresses {
+        answer.addresses = addresses;
+        answer.changed = Some(now);
+    }
+}
+
+/// What an answer for one family means for the other: where that is said not to exist, it is asked again.
+fn better(sibling: Sibling) -> Other {
+    if sibling.state == AliasState::TargetNxdomain { Other::Soon } else { Other::Left }
 }
 
 fn negative_hold(ttl: Option<u32>) -> u32 {

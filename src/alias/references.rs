@@ -5,10 +5,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::engine::Event;
+use super::slot::Want;
 use crate::wire::codes::Rtype;
 use crate::wire::hashed::HashedName;
 use crate::wire::name::Name;
-use crate::zone::alias::{AliasRef, Family, TargetKey};
+use crate::zone::alias::{AliasRef, Dependent, Family, Moment, TargetKey};
 use crate::zone::content::Zone;
 use crate::zone::node::Node;
 use crate::zone::snapshot::Snapshot;
@@ -51,6 +52,9 @@ struct Record {
     node: Node,
     /// Where A and AAAA end outside: none, one, or two if they part.
     targets: Vec<TargetKey>,
+    want: Want,
+    /// Since when hosted zones say that its target does not exist.
+    dead: Option<Moment>,
 }
 
 impl References {
@@ -61,7 +65,7 @@ impl References {
 
     /// Goes from one Snapshot to the next. Records that are new or changed are walked; those whose target lies in a
     /// hosted zone wait for [`References::walk_inside`]. What came and went is put behind `events`.
-    pub fn advance(&mut self, old: &Snapshot, new: &Snapshot, events: &mut Vec<Event>) {
+    pub fn advance(&mut self, old: &Snapshot, new: &Snapshot, now: Moment, events: &mut Vec<Event>) {
         let mut zones: Vec<Change<'_, Arc<Zone>>> = Vec::new();
         Table::difference(
             old.zone_table(),
@@ -82,29 +86,30 @@ impl References {
             {
                 moved.insert(zone.apex());
             }
-            self.advance_zone(new, left.map(AsRef::as_ref), right.map(AsRef::as_ref), events);
+            self.advance_zone(new, (left.map(AsRef::as_ref), right.map(AsRef::as_ref)), now, events);
         }
         if !moved.is_empty() {
             let touched: Vec<Arc<RecordKey>> = self
                 .by_target
                 .iter()
-                .filter(|(target, _)| target.0.ancestors().any(|name| moved.contains(&name)))
+                .filter(|(target, _)| target.name.ancestors().any(|name| moved.contains(&name)))
                 .flat_map(|(_, records)| records.iter().cloned())
                 .collect();
             for record in touched {
-                self.walk_again(new, &record, events);
+                self.walk_again(new, &record, now, events);
             }
+            events.push(Event::Moved(moved.into_iter().cloned().collect()));
         }
     }
 
     /// Walks the records again whose target lies in a hosted zone, if hosted zones changed.
-    pub fn walk_inside(&mut self, snapshot: &Snapshot, events: &mut Vec<Event>) {
+    pub fn walk_inside(&mut self, snapshot: &Snapshot, now: Moment, events: &mut Vec<Event>) {
         if std::mem::take(&mut self.stale) == Stale::Walked {
             return;
         }
         let records: Vec<Arc<RecordKey>> = self.inside.iter().cloned().collect();
         for record in records {
-            self.walk_again(snapshot, &record, events);
+            self.walk_again(snapshot, &record, now, events);
         }
     }
 
@@ -118,6 +123,23 @@ impl References {
         self.by_target.get(target).into_iter().flatten().map(AsRef::as_ref)
     }
 
+    /// The first records that lead to a target, at most so many, with their owners.
+    pub fn dependents(&self, target: &TargetKey, most: usize) -> Vec<Dependent> {
+        let records = self.by_target.get(target).into_iter().flatten().take(most);
+        records
+            .map(|key| Dependent {
+                zone: key.zone.clone(),
+                name: key.name.clone(),
+                owner: self.records.get(key).map_or(0, |record| record.want.owner),
+            })
+            .collect()
+    }
+
+    /// Records whose target hosted zones say not to exist, each with since when that is known.
+    pub fn dead_inside(&self) -> impl Iterator<Item = (&RecordKey, Moment)> {
+        self.inside.iter().filter_map(|key| Some((key.as_ref(), self.records.get(key)?.dead?)))
+    }
+
     /// Number of ALIAS records.
     pub fn len(&self) -> usize {
         self.records.len()
@@ -128,7 +150,7 @@ impl References {
         self.records.is_empty()
     }
 
-    fn advance_zone(&mut self, new: &Snapshot, left: Option<&Zone>, right: Option<&Zone>, events: &mut Vec<Event>) {
+    fn advance_zone(&mut self, new: &Snapshot, (left, right): Change<'_, Zone>, now: Moment, events: &mut Vec<Event>) {
         let Some(apex) = left.or(right).map(Zone::apex) else { return };
         let none = Table::default();
         let mut changes: Vec<Change<'_, Node>> = Vec::new();
@@ -143,37 +165,44 @@ impl References {
             let Some(name) = before.or(after).and_then(|node| Name::from_wire(node.name()).ok()) else { continue };
             let record = Arc::new(RecordKey { zone: apex.clone(), name });
             match (after, right) {
-                (Some(node), Some(zone)) => self.put(new, zone, &record, node, events),
+                (Some(node), Some(zone)) => self.put(new, (zone, &record), node, now, events),
                 (None, _) | (_, None) => self.remove(&record, events),
             }
         }
     }
 
-    fn walk_again(&mut self, snapshot: &Snapshot, record: &Arc<RecordKey>, events: &mut Vec<Event>) {
+    fn walk_again(&mut self, snapshot: &Snapshot, record: &Arc<RecordKey>, now: Moment, events: &mut Vec<Event>) {
         let Some(node) = self.records.get(record).map(|one| one.node.clone()) else { return };
         if let Some(zone) = snapshot.zone(&record.zone) {
-            self.put(snapshot, zone, record, &node, events);
+            self.put(snapshot, (zone, record), &node, now, events);
         }
     }
 
-    fn put(&mut self, new: &Snapshot, zone: &Zone, record: &Arc<RecordKey>, node: &Node, events: &mut Vec<Event>) {
+    fn put(
+        &mut self,
+        new: &Snapshot,
+        (zone, record): (&Zone, &Arc<RecordKey>),
+        node: &Node,
+        now: Moment,
+        events: &mut Vec<Event>,
+    ) {
         let Some(alias) = node.rrset(Rtype::ALIAS).and_then(|rrset| AliasRef::decode(rrset.first())) else {
             self.remove(record, events);
             return;
         };
         let mut scratch = HashedName::empty();
         let mut targets: Vec<TargetKey> = Vec::new();
+        let mut is_dead = false;
+        let want = Want { owner: alias.owner().unwrap_or(0), hold: alias.policy().hold };
         for family in Family::BOTH.into_iter().filter(|family| alias.has(*family)) {
             match walk(new, &self.trust, zone, alias, family, &mut scratch) {
                 WalkEnd::External { .. } => {
-                    let target = Name::from_wire(scratch.wire()).ok().map(TargetKey);
+                    let target = Name::from_wire(scratch.wire()).ok();
+                    let target = target.map(|name| TargetKey { name, group: alias.group() });
                     targets.extend(target.filter(|one| !targets.contains(one)));
                 }
-                WalkEnd::Addresses { .. }
-                | WalkEnd::NoData
-                | WalkEnd::NameError
-                | WalkEnd::Loop
-                | WalkEnd::ChainTooLong => {}
+                WalkEnd::NameError => is_dead = true,
+                WalkEnd::Addresses { .. } | WalkEnd::NoData | WalkEnd::Loop | WalkEnd::ChainTooLong => {}
             }
         }
         if scratch.load(new.key(), alias.target) && new.find_zone(&scratch, false).is_some() {
@@ -181,36 +210,44 @@ impl References {
         } else {
             self.inside.remove(record);
         }
-        if self.records.get(record).is_some_and(|one| one.targets == targets && one.node.is_same(node)) {
+        let known = self.records.get(record);
+        let dead = is_dead.then(|| known.and_then(|one| one.dead).unwrap_or(now));
+        if known.is_some_and(|one| one.targets == targets && one.dead == dead && one.node.is_same(node)) {
             return;
         }
-        let next = Record { node: node.clone(), targets: targets.clone() };
-        let before = self.records.insert(record.clone(), next).map(|one| one.targets).unwrap_or_default();
+        let next = Record { node: node.clone(), targets: targets.clone(), want, dead };
+        let before = self.records.insert(record.clone(), next);
+        let (before, wanted) = before.map_or((Vec::new(), want), |one| (one.targets, one.want));
+        let stays = |target: &TargetKey, others: &[TargetKey]| wanted == want && others.contains(target);
         // What is wanted comes before what no longer is, so that a target that stays is not let go between.
-        for target in targets.iter().filter(|one| !before.contains(one)) {
+        for target in targets.iter().filter(|one| !stays(one, &before)) {
             self.by_target.entry(target.clone()).or_default().insert(record.clone());
-            events.push(Event::Wanted(target.clone()));
+            events.push(Event::Wanted(target.clone(), want));
         }
-        for target in before.iter().filter(|one| !targets.contains(one)) {
-            self.let_go(record, target, events);
+        for target in before.iter().filter(|one| !stays(one, &targets)) {
+            if !targets.contains(target) {
+                self.forget(record, target);
+            }
+            events.push(Event::Unwanted(target.clone(), wanted));
         }
     }
 
     fn remove(&mut self, record: &Arc<RecordKey>, events: &mut Vec<Event>) {
         self.inside.remove(record);
-        for target in self.records.remove(record).map(|one| one.targets).unwrap_or_default() {
-            self.let_go(record, &target, events);
+        let Some(Record { targets, want, .. }) = self.records.remove(record) else { return };
+        for target in targets {
+            self.forget(record, &target);
+            events.push(Event::Unwanted(target, want));
         }
     }
 
-    fn let_go(&mut self, record: &Arc<RecordKey>, target: &TargetKey, events: &mut Vec<Event>) {
+    fn forget(&mut self, record: &Arc<RecordKey>, target: &TargetKey) {
         if let Some(records) = self.by_target.get_mut(target) {
             records.remove(record);
             if records.is_empty() {
                 self.by_target.remove(target);
             }
         }
-        events.push(Event::Unwanted(target.clone()));
     }
 }
 
@@ -235,7 +272,7 @@ mod tests {
     }
 
     fn alias(target: &str) -> Option<(Rtype, Vec<u8>)> {
-        let record = AliasRecord { target: name(target).as_wire().to_vec(), a: true, aaaa: true, owners: vec![1] };
+        let record = AliasRecord::plain(name(target).as_wire().to_vec(), vec![1]);
         Some((Rtype::ALIAS, record.encode()))
     }
 
@@ -246,9 +283,10 @@ mod tests {
     fn told(events: Vec<Event>) -> Vec<String> {
         let mut told: Vec<String> = events
             .into_iter()
+            .filter(|event| !matches!(event, Event::Moved(_)))
             .map(|event| match event {
-                Event::Wanted(target) => format!("+{}", target.0),
-                Event::Unwanted(target) => format!("-{}", target.0),
+                Event::Wanted(target, _) => format!("+{}", target.name),
+                Event::Unwanted(target, _) => format!("-{}", target.name),
                 other => panic!("{other:?}"),
             })
             .collect();
@@ -270,8 +308,8 @@ mod tests {
             let mut next = self.snapshot.clone();
             change(&mut next);
             let mut events = Vec::new();
-            self.references.advance(&self.snapshot, &next, &mut events);
-            self.references.walk_inside(&next, &mut events);
+            self.references.advance(&self.snapshot, &next, Moment(1), &mut events);
+            self.references.walk_inside(&next, Moment(1), &mut events);
             self.snapshot = next;
             told(events)
         }
@@ -286,7 +324,7 @@ mod tests {
         let two = story.then(|next| set(next, "example.com", 1, "*.example.com", alias(edge)));
         assert_eq!(two, ["+edge.proxy.test."]);
         let records: Vec<String> =
-            story.references.of_target(&TargetKey(name(edge))).map(|one| one.name.to_string()).collect();
+            story.references.of_target(&TargetKey::of(name(edge))).map(|one| one.name.to_string()).collect();
         assert_eq!(records, ["*.example.com.", "www.example.com."]);
         assert_eq!(story.then(|next| set(next, "example.com", 1, "mail.example.com", None)), [""; 0]);
         let moved = story.then(|next| set(next, "example.com", 1, "www.example.com", alias("other.test")));

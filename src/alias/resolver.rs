@@ -25,7 +25,7 @@ use super::engine::MAX_IN_FLIGHT;
 use super::lookup::{Answer, Ask, Failure, Outcome, Upstream};
 use super::servers::{MAX_UPSTREAMS, Servers};
 use crate::wire::name::Name as WireName;
-use crate::zone::alias::{Family, MAX_STEPS, TargetKey};
+use crate::zone::alias::{Family, Group, MAX_STEPS, TargetKey};
 
 /// Longest wait for one server.
 const TRY: Duration = Duration::from_secs(1);
@@ -38,12 +38,18 @@ const UDP_SIZE: u16 = 1_232;
 
 /// Something that answers lookups: the upstreams, or a test's script.
 pub trait Resolve: Send + Sync + 'static {
-    /// How many upstreams there are.
-    fn upstreams(&self) -> usize;
+    /// How many upstreams each group has, by [`Group`].
+    fn upstreams(&self) -> Vec<usize>;
 
     /// How many lookups may be made at once.
     fn at_once(&self) -> usize {
         MAX_IN_FLIGHT
+    }
+
+    /// Where an upstream is, for people.
+    fn address(&self, group: Group, upstream: Upstream) -> Option<SocketAddr> {
+        let _ = (group, upstream);
+        None
     }
 
     /// Asks for a family of a target. It ends by itself within seconds.
@@ -66,38 +72,67 @@ impl std::error::Error for UpstreamError {
     }
 }
 
-/// The upstreams of a group.
+/// All groups of upstreams.
+#[derive(Debug)]
 pub struct Upstreams {
+    groups: Vec<Members>,
+    at_once: usize,
+}
+
+/// The upstreams of a group.
+struct Members {
     resolvers: Vec<TokioResolver>,
     addresses: Vec<SocketAddr>,
     servers: Mutex<Servers>,
     began: Instant,
-    at_once: usize,
 }
 
-impl std::fmt::Debug for Upstreams {
+impl std::fmt::Debug for Members {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Upstreams").field("addresses", &self.addresses).finish_non_exhaustive()
+        f.debug_struct("Members").field("addresses", &self.addresses).finish_non_exhaustive()
     }
 }
 
 impl Upstreams {
-    /// Of these servers, at most eight; none is a state too: nothing outside is resolved then.
-    pub fn new(addresses: &[SocketAddr]) -> Result<Upstreams, UpstreamError> {
+    /// Of these groups, each with at most eight servers; none is a state too: nothing outside is resolved then.
+    pub fn new(groups: &[Vec<SocketAddr>]) -> Result<Upstreams, UpstreamError> {
+        let groups = groups.iter().map(|servers| Members::new(servers)).collect::<Result<Vec<_>, _>>()?;
+        let at_once = lookups_that_files_admit(std::fs::read_to_string("/proc/self/limits").ok().as_deref());
+        Ok(Upstreams { groups, at_once })
+    }
+}
+
+impl Resolve for Upstreams {
+    fn upstreams(&self) -> Vec<usize> {
+        self.groups.iter().map(|group| group.resolvers.len()).collect()
+    }
+
+    fn at_once(&self) -> usize {
+        self.at_once
+    }
+
+    fn address(&self, group: Group, upstream: Upstream) -> Option<SocketAddr> {
+        self.groups.get(usize::from(group.0))?.addresses.get(usize::from(upstream.0)).copied()
+    }
+
+    async fn lookup(&self, target: &TargetKey, family: Family, ask: Ask) -> Answer {
+        match self.groups.get(usize::from(target.group.0)) {
+            Some(group) => group.lookup(&target.name, family, ask).await,
+            None => Answer::direct(None, Outcome::Failed(Failure::NoResolver)),
+        }
+    }
+}
+
+impl Members {
+    fn new(addresses: &[SocketAddr]) -> Result<Members, UpstreamError> {
         let addresses: Vec<SocketAddr> = addresses.iter().copied().take(MAX_UPSTREAMS).collect();
         let resolvers = addresses.iter().map(|one| resolver(*one)).collect::<Result<Vec<_>, _>>();
-        Ok(Upstreams {
+        Ok(Members {
             resolvers: resolvers.map_err(UpstreamError)?,
             servers: Mutex::new(Servers::new(addresses.len())),
             addresses,
             began: Instant::now(),
-            at_once: lookups_that_files_admit(std::fs::read_to_string("/proc/self/limits").ok().as_deref()),
         })
-    }
-
-    /// Their addresses, in the order of [`Upstream`].
-    pub fn addresses(&self) -> &[SocketAddr] {
-        &self.addresses
     }
 
     fn servers<R>(&self, change: impl FnOnce(&mut Servers, Duration) -> R) -> R {
@@ -105,26 +140,16 @@ impl Upstreams {
         // Nothing panics while it holds the lock, and figures on servers are of use even if something had.
         change(&mut self.servers.lock().unwrap_or_else(PoisonError::into_inner), now)
     }
-}
 
-impl Resolve for Upstreams {
-    fn upstreams(&self) -> usize {
-        self.resolvers.len()
-    }
-
-    fn at_once(&self) -> usize {
-        self.at_once
-    }
-
-    async fn lookup(&self, target: &TargetKey, family: Family, ask: Ask) -> Answer {
-        let Ok(name) = Name::from_labels(target.0.labels()) else {
+    async fn lookup(&self, target: &WireName, family: Family, ask: Ask) -> Answer {
+        let Ok(name) = Name::from_labels(target.labels()) else {
             return Answer::direct(None, Outcome::Failed(Failure::ServFail));
         };
         let mut waiting: VecDeque<Upstream> = self.servers(|servers, now| servers.order(ask, now)).into();
         let mut last = Answer::direct(None, Outcome::Failed(Failure::NoResolver));
         let deadline = Instant::now() + LOOKUP;
         // Dropping the set ends the tries that are still on their way.
-        let mut tries: JoinSet<(Upstream, Duration, (Outcome, Vec<WireName>))> = JoinSet::new();
+        let mut tries: JoinSet<(Upstream, Duration, Answer)> = JoinSet::new();
         let mut running: Vec<(Upstream, Instant)> = Vec::new();
         let mut hedge = Instant::now();
         loop {
@@ -137,15 +162,15 @@ impl Resolve for Upstreams {
             tokio::select! {
                 biased;
                 Some(done) = tries.join_next() => {
-                    let Ok((upstream, took, (outcome, chain))) = done else { continue };
+                    let Ok((upstream, took, answer)) = done else { continue };
                     running.retain(|(one, _)| *one != upstream);
-                    match &outcome {
+                    match &answer.outcome {
                         Outcome::Failed(Failure::Timeout) => {
                             self.servers(|servers, now| servers.failed(upstream, now));
                             // The packet may have been lost; whoever did not say no is asked again while there is time.
                             waiting.push_back(upstream);
                         }
-                        Outcome::Failed(Failure::Network | Failure::NoResolver) => {
+                        Outcome::Failed(Failure::Network | Failure::NoResolver | Failure::RateLimited) => {
                             self.servers(|servers, now| servers.failed(upstream, now));
                         }
                         Outcome::Failed(Failure::ServFail | Failure::Refused) => {
@@ -162,10 +187,10 @@ impl Resolve for Upstreams {
                                     servers.overtaken(*overtaken, since.elapsed());
                                 }
                             });
-                            return Answer { upstream: Some(upstream), outcome, chain };
+                            return Answer { upstream: Some(upstream), ..answer };
                         }
                     }
-                    last = Answer::direct(Some(upstream), outcome);
+                    last = Answer { upstream: Some(upstream), ..answer };
                     hedge = Instant::now();
                 }
                 () = sleep_until(deadline) => {
@@ -181,8 +206,8 @@ impl Resolve for Upstreams {
                         running.push((upstream, Instant::now()));
                         tries.spawn(async move {
                             let began = Instant::now();
-                            let outcome = ask_one(&resolver, name, family).await;
-                            (upstream, began.elapsed(), outcome)
+                            let answer = ask_one(&resolver, name, family).await;
+                            (upstream, began.elapsed(), answer)
                         });
                         hedge = Instant::now() + self.servers(|servers, _| servers.hedge_after(upstream));
                     }
@@ -229,15 +254,15 @@ fn resolver(address: SocketAddr) -> Result<TokioResolver, NetError> {
 }
 
 /// Asks one server.
-async fn ask_one(resolver: &TokioResolver, name: Name, family: Family) -> (Outcome, Vec<WireName>) {
+async fn ask_one(resolver: &TokioResolver, name: Name, family: Family) -> Answer {
     let rtype = match family {
         Family::A => RecordType::A,
         Family::Aaaa => RecordType::AAAA,
     };
     let mut chain = Chain::new(name);
-    let outcome = match resolver.lookup(chain.end.clone(), rtype).await {
+    let said = match resolver.lookup(chain.end.clone(), rtype).await {
         Ok(lookup) => match chain.follow(lookup.answers(), rtype) {
-            End::Outcome(outcome) => outcome,
+            End::Outcome(outcome) => Said::plain(outcome),
             End::Name => step_by_step(resolver, &mut chain, rtype).await,
         },
         // A negative answer without SOA may be the end of a chain that was followed over several answers and given
@@ -249,18 +274,31 @@ async fn ask_one(resolver: &TokioResolver, name: Name, family: Family) -> (Outco
         }
         Err(error) => negative(&error),
     };
-    (outcome, chain.names())
+    let Said { outcome, authority } = said;
+    Answer { authority, chain: chain.names(), ..Answer::direct(None, outcome) }
+}
+
+/// What a server said, and in a negative answer the owner of its SOA.
+struct Said {
+    outcome: Outcome,
+    authority: Option<WireName>,
+}
+
+impl Said {
+    fn plain(outcome: Outcome) -> Said {
+        Said { outcome, authority: None }
+    }
 }
 
 /// Follows a chain by asking for the CNAME of each name in it, and then for the addresses of the last.
-async fn step_by_step(resolver: &TokioResolver, chain: &mut Chain, rtype: RecordType) -> Outcome {
+async fn step_by_step(resolver: &TokioResolver, chain: &mut Chain, rtype: RecordType) -> Said {
     let mut asked = false;
     loop {
         match resolver.lookup(chain.end.clone(), RecordType::CNAME).await {
             Ok(lookup) => {
                 let before = chain.met.len();
                 match chain.follow(lookup.answers(), rtype) {
-                    End::Outcome(outcome) => return outcome,
+                    End::Outcome(outcome) => return Said::plain(outcome),
                     End::Name if chain.met.len() == before => break,
                     End::Name => asked = true,
                 }
@@ -270,12 +308,12 @@ async fn step_by_step(resolver: &TokioResolver, chain: &mut Chain, rtype: Record
         }
     }
     if !asked && chain.met.len() == 1 {
-        return Outcome::NoData { ttl: None };
+        return Said::plain(Outcome::NoData { ttl: None });
     }
     match resolver.lookup(chain.end.clone(), rtype).await {
         Ok(lookup) => match chain.follow(lookup.answers(), rtype) {
-            End::Outcome(outcome) => outcome,
-            End::Name => Outcome::NoData { ttl: None },
+            End::Outcome(outcome) => Said::plain(outcome),
+            End::Name => Said::plain(Outcome::NoData { ttl: None }),
         },
         Err(error) => negative(&error),
     }
@@ -305,10 +343,7 @@ impl Chain {
 
     /// The names behind the target.
     fn names(&self) -> Vec<WireName> {
-        self.met[1..]
-            .iter()
-            .filter_map(|name| name.to_bytes().ok().and_then(|wire| WireName::from_wire(&wire).ok()))
-            .collect()
+        self.met[1..].iter().filter_map(in_wire_form).collect()
     }
 
     /// Goes on along the records of an answer section, whatever their order; records beside the chain do not count.
@@ -347,8 +382,8 @@ impl Chain {
 }
 
 /// What an error of the resolver says. NXDOMAIN and NODATA are one error there, told apart by the response code.
-fn negative(error: &NetError) -> Outcome {
-    match error {
+fn negative(error: &NetError) -> Said {
+    let outcome = match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
             ResponseCode::NXDomain => Outcome::NameError { ttl: none.negative_ttl },
             ResponseCode::NoError => Outcome::NoData { ttl: none.negative_ttl },
@@ -360,7 +395,16 @@ fn negative(error: &NetError) -> Outcome {
         NetError::Io(_) | NetError::NoConnections | NetError::Busy => Outcome::Failed(Failure::Network),
         // Other codes, and messages that make no sense.
         _ => Outcome::Failed(Failure::ServFail),
-    }
+    };
+    let authority = match error {
+        NetError::Dns(DnsError::NoRecordsFound(none)) => none.soa.as_ref().and_then(|soa| in_wire_form(&soa.name)),
+        _ => None,
+    };
+    Said { outcome, authority }
+}
+
+fn in_wire_form(name: &Name) -> Option<WireName> {
+    name.to_bytes().ok().and_then(|wire| WireName::from_wire(&wire).ok())
 }
 
 /// The host's resolvers (`/etc/resolv.conf` on Unix) without those that are listeners of our own; none if the host
@@ -404,8 +448,12 @@ fn is_local(address: IpAddr) -> bool {
 
 /// A shared resolver is as good as one's own.
 impl<R: Resolve> Resolve for Arc<R> {
-    fn upstreams(&self) -> usize {
+    fn upstreams(&self) -> Vec<usize> {
         R::upstreams(self)
+    }
+
+    fn address(&self, group: Group, upstream: Upstream) -> Option<SocketAddr> {
+        R::address(self, group, upstream)
     }
 
     fn at_once(&self) -> usize {

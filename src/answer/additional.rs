@@ -1,6 +1,6 @@
 //! The additional section: glue of a referral, and addresses of the names that an answer points to (answers.md L19-L22).
 
-use super::flatten::Flattened;
+use super::flatten::{Flattened, Purpose};
 use super::sections::Answer;
 use crate::wire::codes::Rtype;
 use crate::wire::name::wire_length;
@@ -118,12 +118,18 @@ impl<'x, 'a, 'b> Additional<'x, 'a, 'b> {
     fn addresses(&mut self, target: &[u8], node: &'a Node) -> Result<(), Full> {
         let answer = &mut *self.answer;
         for family in Family::BOTH {
-            if let Some(rrset) = node.rrset(family.rtype()) {
-                answer.put_as(Section::Additional, Owner::Name(target), rrset)?;
-            } else if node.flags().has(Flags::ALIAS)
-                && let Flattened::Addresses { addresses, ttl, .. } = answer.flattened(node, family)
-            {
-                answer.put_addresses(Section::Additional, Some(target), family, addresses, ttl)?;
+            let flattened =
+                if node.flags().has(Flags::ALIAS) { answer.flattened(node, family, Purpose::Beside) } else { None };
+            match flattened {
+                Some(Flattened::Addresses { addresses, ttl, .. }) => {
+                    answer.put_addresses(Section::Additional, Some(target), family, addresses, ttl)?;
+                }
+                Some(Flattened::NoData { .. } | Flattened::ServFail { .. } | Flattened::Pending(_)) => {}
+                None => {
+                    if let Some(rrset) = node.rrset(family.rtype()) {
+                        answer.put_as(Section::Additional, Owner::Name(target), rrset)?;
+                    }
+                }
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ use crate::wire::cookie::CookieSecrets;
 use crate::wire::hashed::HashedName;
 use crate::wire::query::{Fault, Query, Question, Silence, Tsig, read};
 use crate::wire::writer::{Section, Writer};
-use crate::zone::alias::{Moment, TargetKey};
+use crate::zone::alias::{AliasEntry, Moment, TargetKey};
 use crate::zone::snapshot::Snapshot;
 use crate::zone::walk::Trust;
 
@@ -43,6 +43,26 @@ pub enum AnyPolicy {
     Full,
 }
 
+/// What goes with the extended error of an ALIAS (RFC 8914).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AliasText {
+    /// The code alone.
+    None,
+    /// A text that does not name the target.
+    Status,
+    /// That, and the name of the target.
+    Target,
+}
+
+/// What a query for the type of ALIAS records, TYPE65401, gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AliasType {
+    /// NODATA.
+    Hidden,
+    /// The record.
+    Shown,
+}
+
 /// What the configuration says about answers.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -62,6 +82,10 @@ pub struct Rules {
     pub keepalive: u16,
     /// Hosted zones that ALIAS records may enter.
     pub trust: Trust,
+    /// What goes with the extended error of an ALIAS.
+    pub alias_text: AliasText,
+    /// What a query for ALIAS itself gets.
+    pub alias_type: AliasType,
     /// Limits like replies over UDP; none by default.
     pub limiter: Option<Arc<RateLimiter>>,
 }
@@ -78,6 +102,8 @@ impl Rules {
             enforce_cookies: false,
             keepalive: 300,
             trust: Trust::default(),
+            alias_text: AliasText::Status,
+            alias_type: AliasType::Hidden,
             limiter: None,
         }
     }
@@ -162,13 +188,31 @@ pub struct Scratch {
 struct Names {
     name: HashedName,
     target: HashedName,
+    overdue: Option<Arc<AliasEntry>>,
+    subject: Subject,
+}
+
+/// What the extended error of a reply is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    /// The query.
+    Query,
+    /// An ALIAS; its target is in the scratch.
+    Alias,
 }
 
 impl Scratch {
     /// Empty.
     pub fn new() -> Scratch {
-        let names = Names { name: HashedName::empty(), target: HashedName::empty() };
+        let names =
+            Names { name: HashedName::empty(), target: HashedName::empty(), overdue: None, subject: Subject::Query };
         Scratch { names, written: Compression::new() }
+    }
+
+    /// A target that the last query met past its time, for the ALIAS engine: at most one a second and target.
+    #[inline]
+    pub fn take_overdue(&mut self) -> Option<Arc<AliasEntry>> {
+        self.names.overdue.take()
     }
 }
 
@@ -226,6 +270,7 @@ pub fn respond(
     let mut reply_options = opt::ReplyOptions::of(rules, request, &query);
     let mut writer = Writer::new(out, written, &query, limit(rules, request.transport, &query, &reply_options));
     writer.reserve(reply_options.octets());
+    names.subject = Subject::Query;
     let verdict = match judge(rules, snapshot, names, request, &query, &reply_options, &mut writer) {
         Ok(verdict) => verdict,
         Err(target) => return Outcome::Pending(target),
@@ -250,7 +295,8 @@ pub fn respond(
         }
     }
     writer.release(reply_options.octets());
-    reply_options.finish(&mut writer, verdict);
+    let text = if names.subject == Subject::Alias { rules.alias_text } else { AliasText::Status };
+    reply_options.finish(&mut writer, verdict, text, &names.target);
     if verdict.rcode == Rcode::NOTAUTH
         && let Some(tsig) = &query.tsig
     {

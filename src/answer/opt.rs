@@ -1,8 +1,10 @@
 //! The OPT record of a reply: our size, DO, cookie, NSID, keepalive, and extended errors where there is room.
 
-use super::{Request, Rules, Transport, Verdict};
+use super::{AliasText, Request, Rules, Transport, Verdict};
 use crate::wire::codes::{Rtype, option};
 use crate::wire::cookie::{CLIENT, SERVER, Validity};
+use crate::wire::hashed::HashedName;
+use crate::wire::name::{Labels, MAX_NAME};
 use crate::wire::query::Query;
 use crate::wire::writer::{Section, Writer};
 
@@ -85,7 +87,7 @@ impl<'a> ReplyOptions<'a> {
 
     /// Writes the OPT, which the room kept is enough for.
     #[inline]
-    pub(super) fn finish(&mut self, writer: &mut Writer<'_>, verdict: Verdict) {
+    pub(super) fn finish(&mut self, writer: &mut Writer<'_>, verdict: Verdict, alias: AliasText, target: &HashedName) {
         let Some(opt) = &self.opt else { return };
         let mut options = Options { octets: [0; MAX_OPTIONS], length: 0 };
         if let Some(cookie) = &opt.cookie {
@@ -99,9 +101,19 @@ impl<'a> ReplyOptions<'a> {
         }
         if let Some((error, text)) = verdict.error {
             let room = writer.room().saturating_sub(FIXED + options.length);
-            let text = if OPTION_HEADER + 2 + text.len() <= room { text } else { "" };
-            if OPTION_HEADER + 2 + text.len() <= room {
-                options.push(option::ERROR, &[&error.0.to_be_bytes(), text.as_bytes()]);
+            let mut shown = [0_u8; 4 * MAX_NAME];
+            let (text, behind): (&str, &[u8]) = match alias {
+                AliasText::None => ("", b""),
+                AliasText::Status => (text, b""),
+                AliasText::Target => (text, presented(target, &mut shown)),
+            };
+            let between: &[u8] = if text.is_empty() || behind.is_empty() { b"" } else { b": " };
+            let length = OPTION_HEADER + 2;
+            let all = length + text.len() + between.len() + behind.len();
+            if all <= room && options.length + all <= MAX_OPTIONS {
+                options.push(option::ERROR, &[&error.0.to_be_bytes(), text.as_bytes(), between, behind]);
+            } else if length <= room {
+                options.push(option::ERROR, &[&error.0.to_be_bytes()]);
             }
         }
         let mut fixed = [0_u8; FIXED - 2];
@@ -113,6 +125,28 @@ impl<'a> ReplyOptions<'a> {
             .opaque(Section::Additional, &fixed, &options.octets[..options.length])
             .expect("room for OPT was kept from the beginning");
     }
+}
+
+/// A name in presentation form (RFC 1035 section 5.1), in room for the longest.
+fn presented<'a>(name: &HashedName, room: &'a mut [u8; 4 * MAX_NAME]) -> &'a [u8] {
+    let mut length = 0;
+    let mut put = |octets: &[u8]| {
+        if let Some(place) = room.get_mut(length..length + octets.len()) {
+            place.copy_from_slice(octets);
+            length += octets.len();
+        }
+    };
+    for label in Labels::of(name.wire()) {
+        for &octet in label {
+            match octet {
+                b'.' | b'\\' => put(&[b'\\', octet]),
+                b'!'..=b'~' => put(&[octet]),
+                _ => put(&[b'\\', b'0' + octet / 100, b'0' + octet / 10 % 10, b'0' + octet % 10]),
+            }
+        }
+        put(b".");
+    }
+    &room[..length]
 }
 
 /// The cookie option of the reply, and whether the one that came was good (RFC 9018 section 4).

@@ -1,13 +1,13 @@
 //! Answer, authority and glue: the walk of answers.md section 6, written as it goes.
 
 use super::additional::Additional;
-use super::flatten::Flattened;
-use super::{AnyPolicy, Names, Request, Rules, Transport, Verdict};
+use super::flatten::{Flattened, NO_DATA, Purpose};
+use super::{AliasType, AnyPolicy, Names, Request, Rules, Subject, Transport, Verdict};
 use crate::wire::codes::{ExtendedError, Rcode, Rtype};
 use crate::wire::name::{MAX_NAME, wire_length};
 use crate::wire::query::Question;
 use crate::wire::writer::{Full, Owner, Record, Section, Writer};
-use crate::zone::alias::{Family, TargetKey};
+use crate::zone::alias::{AliasRef, Family, TargetKey};
 use crate::zone::content::{Lookup, Zone};
 use crate::zone::node::{Flags, Node, RRsetRef};
 use crate::zone::snapshot::Snapshot;
@@ -121,12 +121,16 @@ impl<'a, 'b> Answer<'a, 'b> {
         if asked == Rtype::ANY {
             return self.any(node);
         }
-        if asked != Rtype::ALIAS
-            && let Some(rrset) = node.rrset(asked)
-        {
-            return self.answer(rrset);
-        }
         let flags = node.flags();
+        if flags.has(Flags::ALIAS)
+            && let Some(family) = family_of(asked)
+            && let Some(flattened) = self.flattened(node, family, Purpose::Asked)
+        {
+            return self.flatten(family, flattened);
+        }
+        if let Some(rrset) = node.rrset(asked) {
+            return if asked == Rtype::ALIAS { self.show_alias(rrset) } else { self.answer(rrset) };
+        }
         if flags.has(Flags::CNAME)
             && !matches!(asked, Rtype::RRSIG | Rtype::NSEC)
             && let Some(cname) = node.rrset(Rtype::CNAME)
@@ -139,12 +143,20 @@ impl<'a, 'b> Answer<'a, 'b> {
             }
             return self.follow(cname.first());
         }
-        if flags.has(Flags::ALIAS)
-            && let Some(family) = family_of(asked)
-        {
-            return self.flatten(node, family);
-        }
-        self.deny(Rcode::NOERROR, u32::MAX)
+        let cap = if flags.has(Flags::ALIAS) && family_of(asked).is_some() { NO_DATA } else { u32::MAX };
+        self.deny(Rcode::NOERROR, cap)
+    }
+
+    /// The ALIAS itself, or that there is none to see (alias.md section 6.6): its target alone, uncompressed.
+    #[cold]
+    fn show_alias(&mut self, rrset: RRsetRef<'a>) -> Step {
+        let Some(alias) = AliasRef::decode(rrset.first()).filter(|_| self.rules.alias_type == AliasType::Shown) else {
+            return self.deny(Rcode::NOERROR, u32::MAX);
+        };
+        let owner = if self.chain == 0 { Owner::Question(0) } else { Owner::Name(self.names.name.wire()) };
+        let record = Record { owner, rtype: Rtype::ALIAS, ttl: rrset.ttl, rdata: alias.target };
+        let put = self.writer.record(Section::Answer, record);
+        if put.is_err() { self.truncate() } else { NOERROR }
     }
 
     #[inline]
@@ -169,8 +181,12 @@ impl<'a, 'b> Answer<'a, 'b> {
     }
 
     /// The addresses of an ALIAS (alias.md section 6).
-    fn flatten(&mut self, node: &'a Node, family: Family) -> Step {
-        match self.flattened(node, family) {
+    #[inline]
+    fn flatten(&mut self, family: Family, flattened: Flattened<'a>) -> Step {
+        if !matches!(flattened, Flattened::Addresses { error: None, .. } | Flattened::NoData { error: None, .. }) {
+            self.names.subject = Subject::Alias;
+        }
+        match flattened {
             Flattened::Addresses { addresses, ttl, error } => {
                 if self.put_addresses(Section::Answer, None, family, addresses, ttl).is_err() {
                     return self.truncate();
@@ -195,13 +211,17 @@ impl<'a, 'b> Answer<'a, 'b> {
     /// ANY: one RRset over UDP, all over TCP (RFC 8482 section 4.1); a CNAME is not followed.
     fn any(&mut self, node: &'a Node) -> Step {
         let all = self.request.transport == Transport::Tcp || self.rules.any == AnyPolicy::Full;
-        let own = node.rrsets().filter(|one| one.rtype != Rtype::ALIAS);
+        let flattened = self.any_families(node);
+        let is_own = |rtype: Rtype| {
+            rtype != Rtype::ALIAS && family_of(rtype).is_none_or(|family| flattened[family as usize].is_none())
+        };
+        let own = node.rrsets().filter(|one| is_own(one.rtype));
         let smallest = own
             .map(|one| (wire_octets(one.octets(), usize::from(one.count)), one.rtype))
-            .chain(self.any_families(node).into_iter().flatten())
+            .chain(flattened.into_iter().flatten().flatten())
             .min();
         let Some((_, least)) = smallest else { return self.deny(Rcode::NOERROR, u32::MAX) };
-        for rrset in node.rrsets().filter(|one| one.rtype != Rtype::ALIAS && (all || one.rtype == least)) {
+        for rrset in node.rrsets().filter(|one| is_own(one.rtype) && (all || one.rtype == least)) {
             if self.has_written(rrset) {
                 continue;
             }
@@ -210,8 +230,7 @@ impl<'a, 'b> Answer<'a, 'b> {
             }
         }
         for family in Family::BOTH.into_iter().filter(|family| all || family.rtype() == least) {
-            if node.rrset(family.rtype()).is_none()
-                && let Flattened::Addresses { addresses, ttl, .. } = self.flattened(node, family)
+            if let Some(Flattened::Addresses { addresses, ttl, .. }) = self.flattened(node, family, Purpose::Beside)
                 && self.put_addresses(Section::Answer, None, family, addresses, ttl).is_err()
             {
                 return self.truncate();
@@ -220,17 +239,14 @@ impl<'a, 'b> Answer<'a, 'b> {
         NOERROR
     }
 
-    /// The families that an ALIAS has addresses of, with their size on the wire, where no RRset of the name stands.
-    fn any_families(&mut self, node: &'a Node) -> [Option<(usize, Rtype)>; 2] {
-        Family::BOTH.map(|family| match node.rrset(family.rtype()) {
-            None if node.flags().has(Flags::ALIAS) => match self.flattened(node, family) {
-                Flattened::Addresses { addresses, .. } => {
-                    let count = addresses.count(family);
-                    Some((wire_octets(count * (2 + family.octets()), count), family.rtype()))
-                }
-                Flattened::NoData { .. } | Flattened::ServFail { .. } | Flattened::Pending(_) => None,
-            },
-            Some(_) | None => None,
+    /// The families that an ALIAS answers, each with its size on the wire if it has addresses.
+    fn any_families(&mut self, node: &'a Node) -> [Option<Option<(usize, Rtype)>>; 2] {
+        Family::BOTH.map(|family| match self.flattened(node, family, Purpose::Beside)? {
+            Flattened::Addresses { addresses, .. } => {
+                let count = addresses.count();
+                Some(Some((wire_octets(count * (2 + family.octets()), count), family.rtype())))
+            }
+            Flattened::NoData { .. } | Flattened::ServFail { .. } | Flattened::Pending(_) => Some(None),
         })
     }
 
@@ -358,7 +374,7 @@ impl<'a, 'b> Answer<'a, 'b> {
             None if self.chain == 0 => Owner::Question(0),
             None => Owner::Name(self.names.name.wire()),
         };
-        let count = addresses.count(family);
+        let count = addresses.count();
         let first = rotation(self.request, count);
         for index in (first..count).chain(0..first) {
             let Some(rdata) = addresses.get(family, index) else { continue };

@@ -3,14 +3,17 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::wire::codes::Rtype;
 use crate::wire::hashed::HashedName;
 use crate::wire::name::Name;
-use crate::zone::alias::{AliasEntry, AliasRef, AliasState, Family, FamilyAnswer, Moment};
+use crate::zone::alias::{AliasEntry, AliasRef, AliasState, Family, FamilyAnswer, Group, Moment};
 use crate::zone::content::Zone;
 use crate::zone::node::{Node, RRsetRef};
-use crate::zone::served::{Policy, Served, served};
+use crate::zone::policy::Policy;
+use crate::zone::reach::{Place, Reach, reach};
+use crate::zone::served::{CHAIN_TOO_LONG, Known, LOOP, Served, absent, served};
 use crate::zone::snapshot::Snapshot;
-use crate::zone::walk::{Trust, WalkEnd, walk};
+use crate::zone::walk::{Trust, WalkEnd};
 
 /// What a query gets, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +24,8 @@ pub(crate) enum Serving {
     Stale,
     /// A static RRset beside the ALIAS.
     Static,
+    /// A static RRset beside the ALIAS, since a policy says so.
+    Fallback,
     /// No addresses.
     NoData,
     /// Nothing is known yet.
@@ -36,6 +41,7 @@ impl Serving {
             Serving::Fresh => "fresh",
             Serving::Stale => "stale",
             Serving::Static => "static",
+            Serving::Fallback => "fallback",
             Serving::NoData => "nodata",
             Serving::Pending => "pending",
             Serving::ServFail => "servfail",
@@ -147,6 +153,10 @@ pub(crate) struct RecordView {
     pub(crate) end: Name,
     /// Whether an upstream is asked for it.
     pub(crate) external: bool,
+    /// Who is asked, if an upstream is.
+    pub(crate) group: Group,
+    /// A hosted zone that has the name and that this ALIAS may not enter.
+    pub(crate) untrusted: Option<Name>,
     pub(crate) families: Vec<FamilyView>,
 }
 
@@ -171,78 +181,79 @@ pub(crate) fn since(combined: Combined, states: &[(AliasState, Option<Moment>)])
     same.or_else(|| states.iter().filter_map(|(_, since)| *since).max())
 }
 
-/// Looks at an ALIAS that stands at `node` of `zone`.
+/// Looks at an ALIAS that stands at `node` of `zone`. `dead_since` is since when its target in a hosted zone is gone,
+/// where that is known.
 pub(crate) fn view(
     snapshot: &Snapshot,
     trust: &Trust,
     zone: &Zone,
     node: &Node,
-    rrset: RRsetRef<'_>,
+    dead_since: Option<Moment>,
     now: Moment,
 ) -> Option<RecordView> {
+    let rrset = node.rrset(Rtype::ALIAS)?;
     let alias = AliasRef::decode(rrset.first())?;
     let mut scratch = HashedName::empty();
     let mut families = Vec::with_capacity(2);
-    let (mut end, mut external) = (None, false);
+    let (mut end, mut external, mut untrusted) = (None, false, None);
     for family in Family::BOTH {
         let beside = node.rrset(family.rtype());
-        if let Some(beside) = beside {
-            families.push(fixed(family, beside));
-        }
         if !alias.has(family) {
+            families.extend(beside.map(|beside| fixed(family, beside)));
             continue;
         }
-        let walked = walk(snapshot, trust, zone, alias, family, &mut scratch);
-        let is_external = matches!(walked, WalkEnd::External { .. });
+        let reached = reach(snapshot, trust, Place { zone, node, alias }, family, &mut scratch);
+        let is_external = !matches!(reached, Reach::Inside(_));
         if end.is_none() || (is_external && !external) {
             end = Name::from_wire(scratch.wire()).ok();
             external = is_external;
+            let hosted = if is_external { snapshot.find_zone(&scratch, false) } else { None };
+            untrusted = hosted.map(|zone| zone.apex()).filter(|apex| *apex != zone.apex()).cloned();
         }
-        if beside.is_none() {
-            families.push(of_walk(snapshot, walked, family, rrset.ttl, &scratch, now));
+        let mut view = unknown(family, rrset.ttl);
+        match reached {
+            Reach::Inside(end) => {
+                inside(&mut view, end, alias.policy(), beside, rrset.ttl);
+                view.since = dead_since.filter(|_| view.state == Some(AliasState::TargetNxdomain));
+            }
+            Reach::Outside { entry, ttl } => outside(&mut view, entry, (rrset.ttl, ttl), alias.policy(), beside, now),
+            Reach::Unknown => {}
         }
+        families.push(view);
     }
-    Some(RecordView { end: end?, external, families })
+    Some(RecordView { end: end?, external, group: alias.group(), untrusted, families })
 }
 
-fn fixed(family: Family, rrset: RRsetRef<'_>) -> FamilyView {
+fn unknown(family: Family, ttl: u32) -> FamilyView {
     FamilyView {
-        family,
-        state: None,
-        since: None,
-        serving: Serving::Static,
-        addresses: rrset.records().flat_map(|record| texts(family, record)).collect(),
-        last_addresses: Vec::new(),
-        ttl: rrset.ttl,
-        limited_by: LimitedBy::Alias,
-        stale_until: None,
-    }
-}
-
-fn of_walk(
-    snapshot: &Snapshot,
-    walked: WalkEnd<'_>,
-    family: Family,
-    alias_ttl: u32,
-    scratch: &HashedName,
-    now: Moment,
-) -> FamilyView {
-    let mut view = FamilyView {
         family,
         state: Some(AliasState::Pending),
         since: None,
-        serving: Serving::NoData,
+        serving: Serving::Pending,
         addresses: Vec::new(),
         last_addresses: Vec::new(),
-        ttl: alias_ttl,
+        ttl,
         limited_by: LimitedBy::Alias,
         stale_until: None,
-    };
-    match walked {
+    }
+}
+
+fn addresses_of(family: Family, rrset: RRsetRef<'_>) -> Vec<String> {
+    rrset.records().filter_map(|record| text(family, record)).collect()
+}
+
+fn fixed(family: Family, rrset: RRsetRef<'_>) -> FamilyView {
+    let addresses = addresses_of(family, rrset);
+    FamilyView { state: None, serving: Serving::Static, addresses, ..unknown(family, rrset.ttl) }
+}
+
+fn inside(view: &mut FamilyView, end: WalkEnd<'_>, policy: Policy, beside: Option<RRsetRef<'_>>, alias_ttl: u32) {
+    view.serving = Serving::NoData;
+    match end {
         WalkEnd::Addresses { rrset, ttl } => {
             view.state = Some(AliasState::Resolved);
             view.serving = Serving::Fresh;
-            view.addresses = rrset.records().flat_map(|record| texts(family, record)).collect();
+            view.addresses = addresses_of(view.family, rrset);
             view.last_addresses.clone_from(&view.addresses);
             if ttl < alias_ttl {
                 (view.ttl, view.limited_by) = (ttl, LimitedBy::Chain);
@@ -251,62 +262,81 @@ fn of_walk(
         WalkEnd::NoData => view.state = Some(AliasState::NoData),
         WalkEnd::NameError => {
             view.state = Some(AliasState::TargetNxdomain);
-            view.limited_by = LimitedBy::DeadTarget;
+            without(view, absent(&policy), beside);
         }
-        WalkEnd::Loop => view.state = Some(AliasState::Loop),
-        WalkEnd::ChainTooLong => view.state = Some(AliasState::ChainTooLong),
-        WalkEnd::External { ttl } => match snapshot.alias.get(scratch.hash(scratch.labels()), scratch.wire()) {
-            Some(entry) => of_entry(&mut view, entry, alias_ttl, ttl, now),
-            None => view.serving = Serving::Pending,
-        },
+        WalkEnd::Loop => {
+            view.state = Some(AliasState::Loop);
+            without(view, LOOP, beside);
+        }
+        WalkEnd::ChainTooLong | WalkEnd::External { .. } => {
+            view.state = Some(AliasState::ChainTooLong);
+            without(view, CHAIN_TOO_LONG, beside);
+        }
     }
-    view
 }
 
-fn of_entry(view: &mut FamilyView, entry: &AliasEntry, alias_ttl: u32, chain_ttl: u32, now: Moment) {
-    let policy = Policy::default();
+fn outside(
+    view: &mut FamilyView,
+    entry: &AliasEntry,
+    (alias_ttl, chain_ttl): (u32, u32),
+    policy: Policy,
+    beside: Option<RRsetRef<'_>>,
+    now: Moment,
+) {
     let answer = entry.family(view.family);
     let record_ttl = alias_ttl.min(chain_ttl);
     let own = if chain_ttl < alias_ttl { LimitedBy::Chain } else { LimitedBy::Alias };
-    view.state = Some(answer.state);
+    view.state = Some(answer.state_for(policy.internal));
     view.since = Some(answer.since);
-    view.last_addresses = texts(view.family, &answer.addresses);
-    match served(answer, entry.family(view.family.other()), record_ttl, now, &policy) {
-        Served::Addresses { octets, ttl, stale } => {
+    view.last_addresses = texts(view.family, answer.addresses.octets(view.family));
+    let known = Known { family: view.family, own: answer, other: entry.family(view.family.other()) };
+    match served(known, record_ttl, now, &policy) {
+        Served::Addresses { addresses, ttl, stale } => {
             view.serving = if stale { Serving::Stale } else { Serving::Fresh };
-            view.addresses = texts(view.family, octets);
+            view.addresses = addresses.iter(view.family).filter_map(|one| text(view.family, one)).collect();
             view.ttl = ttl;
             view.limited_by = match (ttl < record_ttl, stale) {
                 (false, _) => own,
                 (true, true) => LimitedBy::Stale,
                 (true, false) => LimitedBy::Target,
             };
-            view.stale_until = stale.then(|| answer.expires.plus_seconds(policy.max_stale_seconds));
+            view.stale_until = stale.then(|| answer.expires(policy.hold).plus_seconds(policy.max_stale_seconds));
         }
-        Served::NoData { soa_cap, .. } => {
-            view.ttl = soa_cap;
-            view.limited_by = match answer.state {
-                AliasState::TargetNxdomain | AliasState::Suspect => LimitedBy::DeadTarget,
-                _ => LimitedBy::Policy,
-            };
-        }
-        Served::ServFail { .. } => {
-            view.serving = Serving::ServFail;
-            view.ttl = 0;
-        }
-        Served::Pending => {
-            view.serving = Serving::Pending;
-            view.ttl = 0;
-        }
+        other => without(view, other, beside),
+    }
+}
+
+/// What is served where there are no addresses of the target.
+fn without(view: &mut FamilyView, served: Served<'_>, beside: Option<RRsetRef<'_>>) {
+    let limited_by = match view.state {
+        Some(AliasState::TargetNxdomain | AliasState::Suspect) => LimitedBy::DeadTarget,
+        _ => LimitedBy::Policy,
+    };
+    (view.serving, view.ttl) = match served {
+        Served::NoData { soa_cap, .. } => (Serving::NoData, soa_cap),
+        Served::Fallback { cap, .. } => match beside {
+            Some(rrset) => {
+                view.addresses = addresses_of(view.family, rrset);
+                (Serving::Fallback, rrset.ttl.min(cap))
+            }
+            None => (Serving::NoData, cap),
+        },
+        Served::ServFail { .. } => (Serving::ServFail, 0),
+        Served::Pending | Served::Addresses { .. } => (Serving::Pending, 0),
+    };
+    view.limited_by = limited_by;
+}
+
+fn text(family: Family, octets: &[u8]) -> Option<String> {
+    match family {
+        Family::A => octets.as_array::<4>().map(|one| Ipv4Addr::from(*one).to_string()),
+        Family::Aaaa => octets.as_array::<16>().map(|one| Ipv6Addr::from(*one).to_string()),
     }
 }
 
 /// Addresses of a family in network order, one after another, as text.
 pub(crate) fn texts(family: Family, octets: &[u8]) -> Vec<String> {
-    match family {
-        Family::A => octets.as_chunks::<4>().0.iter().map(|one| Ipv4Addr::from(*one).to_string()).collect(),
-        Family::Aaaa => octets.as_chunks::<16>().0.iter().map(|one| Ipv6Addr::from(*one).to_string()).collect(),
-    }
+    octets.chunks_exact(family.octets()).filter_map(|one| text(family, one)).collect()
 }
 
 /// The states of both families of an entry.

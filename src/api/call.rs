@@ -23,7 +23,7 @@ use super::json::Parameters;
 use super::problem::Refused;
 use crate::control::dangling::Refs;
 use crate::control::once::{self, MAX_KEY, Once, Shape};
-use crate::control::{Request, Terms};
+use crate::control::{Conditions, Request};
 use crate::ledger::actor::Actor;
 use crate::ledger::command::Command;
 use crate::ledger::owner::OwnerId;
@@ -309,19 +309,16 @@ impl Call {
 
     /// Parameters of all writes; those that this version does not act upon are refused, not ignored.
     pub fn check_write_parameters(&self) -> Result<(), Refused> {
-        let choice = |name: &str, known: &[&str], later: &[&str]| match self.parameters.text(name) {
-            Some(value) if later.contains(&value) => {
-                Err(Refused::bad_request(format!("{name}={value} is not supported by this version: leave it out")))
-            }
+        let choice = |name: &str, known: &[&str]| match self.parameters.text(name) {
             Some(value) if !known.contains(&value) => {
                 Err(Refused::bad_request(format!("{name} is {}, not `{}`", known.join(" or "), value.escape_debug())))
             }
             Some(_) | None => Ok(()),
         };
         self.dry_run()?;
-        choice("targetCheck", &["off", "warn"], &["require"])?;
-        choice("refs", &["report", "block"], &[])?;
-        choice("wait", &["none"], &["resolved"])
+        choice("targetCheck", &["off", "warn", "require"])?;
+        choice("refs", &["report", "block"])?;
+        choice("wait", &["none", "resolved"])
     }
 
     /// Does a command and writes the log line of it. `owner` and `zone` are what the log names.
@@ -369,9 +366,9 @@ impl Call {
     ) -> Result<Report, Refused> {
         let dry_run = self.dry_run()?;
         let refs = if self.parameters.text("refs") == Some("block") { Refs::Block } else { Refs::Report };
-        let terms = Terms { once, refs };
+        let conditions = Conditions { once, refs };
         let request = Request { command, actor: self.actor.clone(), dry_run, request_id: self.request_id.clone() };
-        let outcome = self.state.handle.submit_on(request, terms).await;
+        let outcome = self.state.handle.submit_on(request, conditions).await;
         let (token, id) = (&self.actor.token, &self.request_id);
         match &outcome {
             Ok(report) => {

@@ -190,9 +190,37 @@ pub struct RenewedLeases {
 pub struct AliasOptionsDocument {
     /// `A`, `AAAA`.
     pub families: Vec<String>,
-    /// `reject` or `override`.
+    /// `reject`, `override` or `fallback`.
     #[serde(rename = "static")]
     pub static_mode: String,
+    /// How the TTL follows from that of the target.
+    pub ttl_policy: TtlPolicyDocument,
+    /// Of a family.
+    pub max_addresses: u32,
+    /// `nodata`, `servfail`, `stale`, `fallback` or `quarantine`.
+    pub on_nxdomain: String,
+    /// `servfail`, `nodata` or `fallback`.
+    pub on_failure: String,
+    /// Counted from the expiry of the last good answer.
+    pub max_stale_seconds: u32,
+    /// With `onNxdomain` `quarantine`.
+    pub quarantine_after_seconds: u32,
+    /// Who is asked for the target; null means the zone's group.
+    pub upstream_group: Option<String>,
+    /// Whether internal addresses are served.
+    pub allow_private: bool,
+}
+
+/// See [`AliasOptionsDocument`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TtlPolicyDocument {
+    /// `smooth`, `strict`, `fixed` or `override`.
+    pub mode: String,
+    /// Shortest hold.
+    pub min_seconds: u32,
+    /// Longest hold.
+    pub max_seconds: u32,
 }
 
 /// A claim.
@@ -553,6 +581,9 @@ pub struct ProblemDocument {
     /// Of `referenced_by`, what would point at nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dangling: Vec<DanglingDocument>,
+    /// Of an ALIAS whose walk does not end, its steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
 }
 
 /// Deletes that the brake keeps back (external-dns.md section 11).
@@ -581,6 +612,9 @@ pub struct FamilyDocument {
     pub addresses: Vec<String>,
     /// Addresses of the last good answer.
     pub last_addresses: Vec<String>,
+    /// How long the last lookup took; of targets outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_millis: Option<u32>,
 }
 
 /// An ALIAS record as it stands with its target.
@@ -604,7 +638,7 @@ pub struct AliasRecordDocument {
     pub state: String,
     /// Since when.
     pub since: Option<String>,
-    /// `fresh`, `stale`, `static`, `nodata`, `servfail`, `pending`: the best of its families.
+    /// `fresh`, `stale`, `static`, `fallback`, `nodata`, `servfail`, `pending`: the best of its families.
     pub serving: String,
     /// TTL of an answer given now, in seconds.
     pub effective_ttl_seconds: u32,
@@ -636,10 +670,58 @@ pub struct AliasTargetDocument {
     pub next_refresh_at: Option<String>,
     /// What the last lookup brought, if it was no answer.
     pub last_error: Option<String>,
+    /// Who looked, and whom it asked last.
+    pub vantage: Option<String>,
+    /// When its addresses last became others.
+    pub addresses_changed_at: Option<String>,
+    /// Where CNAMEs led from it in the last answer.
+    pub chain: Vec<String>,
+    /// Whether it is gone, and its domain may be free to register.
+    pub takeover_risk: bool,
     /// By family.
     pub families: BTreeMap<String, FamilyDocument>,
     /// The records that lead to it.
     pub records: Vec<AliasRecordDocument>,
+}
+
+/// What an ALIAS would come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AliasVerdictDocument {
+    /// `ok` or `refused`.
+    pub verdict: String,
+    /// Why it is refused.
+    pub errors: Vec<ErrorDocument>,
+    /// What is odd.
+    pub warnings: Vec<WarningDocument>,
+    /// Of a walk that does not end, its steps.
+    pub path: Vec<String>,
+    /// Where the walk through the zones here ends.
+    pub leads_to: String,
+    /// Group of the upstreams that are asked; null if a zone here has the name.
+    pub upstream_group: Option<String>,
+    /// The names behind it that lie in zones here.
+    pub chain: Vec<String>,
+    /// The record's state.
+    pub state: String,
+    /// What a query would get, as in lists of targets.
+    pub serving: String,
+    /// TTL of an answer given now, in seconds.
+    pub effective_ttl_seconds: u32,
+    /// What keeps it down, as in lists of targets.
+    pub ttl_limited_by: String,
+    /// By family.
+    pub families: BTreeMap<String, FamilyDocument>,
+}
+
+/// What became of a request to ask targets anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefreshedDocument {
+    /// Targets that are asked now, or as soon as two seconds have passed since they last were.
+    pub accepted: u64,
+    /// Targets that are being asked, or are about to be.
+    pub coalesced: u64,
 }
 
 /// A step of an explanation.

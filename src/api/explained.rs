@@ -6,7 +6,7 @@ use super::show;
 use crate::wire::codes::Rtype;
 use crate::wire::hashed::HashedName;
 use crate::wire::name::Name;
-use crate::zone::alias::{Family, MAX_STEPS, Moment};
+use crate::zone::alias::{AliasRef, Family, MAX_STEPS, Moment};
 use crate::zone::content::{Lookup, Zone};
 use crate::zone::node::{Node, RRsetRef};
 use crate::zone::snapshot::Snapshot;
@@ -200,7 +200,16 @@ impl Explained {
         rtype: Rtype,
         now: Moment,
     ) -> Option<Name> {
-        if let Some(rrset) = node.rrset(rtype).filter(|_| rtype != Rtype::ALIAS) {
+        let alias = node.rrset(Rtype::ALIAS).and_then(|rrset| AliasRef::decode(rrset.first()));
+        let beside = node.rrset(rtype).filter(|_| rtype != Rtype::ALIAS);
+        if let (Some(family), Some(alias)) = (Family::BOTH.into_iter().find(|family| family.rtype() == rtype), alias)
+            && (beside.is_none() || alias.has(family))
+        {
+            self.decide(zone, node, Rtype::ALIAS);
+            self.alias(snapshot, trust, zone, node, name, family, now);
+            return None;
+        }
+        if let Some(rrset) = beside {
             self.records(&name.to_string(), rrset);
             self.decide(zone, node, rtype);
             self.finish(End::Answer, "found", format!("{name} has {rtype}"));
@@ -212,12 +221,6 @@ impl Explained {
             let target = Name::from_wire(cname.first()).ok()?;
             self.step("cname", format!("{name} is an alias (CNAME) of {target}"));
             return Some(target);
-        }
-        let family = Family::BOTH.into_iter().find(|family| family.rtype() == rtype);
-        if let (Some(family), Some(alias)) = (family, node.rrset(Rtype::ALIAS)) {
-            self.decide(zone, node, Rtype::ALIAS);
-            self.alias(snapshot, trust, zone, node, alias, name, family, now);
-            return None;
         }
         let there: Vec<String> = node.rrsets().map(|rrset| rrset.rtype.to_string()).collect();
         let detail = if there.is_empty() {
@@ -236,20 +239,26 @@ impl Explained {
         trust: &Trust,
         zone: &Zone,
         node: &Node,
-        rrset: RRsetRef<'_>,
         name: &Name,
         family: Family,
         now: Moment,
     ) {
         let rtype = family.rtype();
-        let view = alias_view::view(snapshot, trust, zone, node, rrset, now);
+        let view = alias_view::view(snapshot, trust, zone, node, None, now);
         let found = view.as_ref().and_then(|view| Some((view, view.families.iter().find(|one| one.family == family)?)));
         let Some((view, one)) = found else {
             self.finish(End::NoData, "alias", format!("{name} is an ALIAS that is not flattened for {rtype}"));
             return;
         };
         let state = one.state.map_or("Static", |state| state.text());
-        let source = if view.external { "an upstream was asked" } else { "a zone here has it" };
+        let source = match &view.untrusted {
+            Some(apex) => format!(
+                "an upstream was asked: the zone {apex} here has that name, but the ALIAS may not enter it, since it is \
+                 neither its own, nor its owner's or that of an owner above, nor in alias.trusted_zones"
+            ),
+            None if view.external => "an upstream was asked".to_owned(),
+            None => "a zone here has it".to_owned(),
+        };
         let mut detail = format!("{name} is an ALIAS that leads to {} ({source}): {rtype} is {state}", view.end);
         if let Some(since) = one.since {
             detail.push_str(&format!(" since {}", show::moment(since)));
@@ -258,7 +267,7 @@ impl Explained {
             self.records.push(format!("{name} {} {rtype} {address}", one.ttl));
         }
         let end = match one.serving {
-            Serving::Fresh | Serving::Stale | Serving::Static => End::Answer,
+            Serving::Fresh | Serving::Stale | Serving::Static | Serving::Fallback => End::Answer,
             Serving::NoData => End::NoData,
             Serving::Pending | Serving::ServFail => End::Failure,
         };

@@ -27,7 +27,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::alias::handle::AliasHandle;
 use crate::clock::Clock;
-use crate::control::Handle;
+use crate::control::{Handle, Terms};
 use crate::ledger::code::Code;
 use crate::net::Counters;
 use crate::store::Reader;
@@ -54,6 +54,8 @@ pub struct ApiState {
     pub reader: Reader,
     /// For the state of ALIAS targets; without it only what is published of them is shown.
     pub alias: Option<AliasHandle>,
+    /// What the configuration says about ALIAS records.
+    pub terms: Arc<Terms>,
     /// Which hosted zones an ALIAS may enter, as the query path has it.
     pub trust: Arc<Trust>,
     /// The time.

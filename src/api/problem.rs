@@ -110,6 +110,7 @@ impl From<Problem> for Refused {
         let mut refused = Refused::new(problem.code, problem.detail);
         refused.document.holder = problem.holder.as_ref().map(show::holder);
         refused.document.actions = show::actions(problem.code);
+        refused.document.path = problem.path.into_vec();
         refused
     }
 }

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::documents::{
     AliasOptionsDocument, CountsDocument, DeletedDocument, HolderDocument, ItemDocument, LeaseDocument, OwnerDocument,
     PromotedDocument, PromotedOwner, RecordDocument, ReportDocument, SourceDocument, SummaryDocument, TokenDocument,
-    WarningDocument, ZoneDocument,
+    TtlPolicyDocument, WarningDocument, ZoneDocument,
 };
 use super::findings::DanglingDocument;
 use crate::ledger::actor::{NameLimit, Role};
-use crate::ledger::alias_options::{AliasOptions, StaticMode};
+use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::code::Code;
 use crate::ledger::lease::{Lease, LeaseStage};
 use crate::ledger::owner::{OwnerId, Source};
@@ -22,6 +22,7 @@ use crate::wire::codes::Rtype;
 use crate::wire::name::{Name, wire_length};
 use crate::wire::presentation;
 use crate::zone::alias::Moment;
+use crate::zone::policy::Internal;
 
 /// A moment as RFC 3339 in UTC, whole seconds.
 pub fn moment(moment: Moment) -> String {
@@ -128,11 +129,23 @@ pub fn alias_options(options: AliasOptions) -> AliasOptionsDocument {
     if options.aaaa {
         families.push("AAAA".to_owned());
     }
-    let static_mode = match options.static_mode {
-        StaticMode::Reject => "reject",
-        StaticMode::Override => "override",
-    };
-    AliasOptionsDocument { families, static_mode: static_mode.to_owned() }
+    let policy = options.policy;
+    AliasOptionsDocument {
+        families,
+        static_mode: options.static_mode.text().to_owned(),
+        ttl_policy: TtlPolicyDocument {
+            mode: policy.ttl.text().to_owned(),
+            min_seconds: u32::from(policy.hold.min),
+            max_seconds: policy.hold.max,
+        },
+        max_addresses: u32::from(policy.max_addresses),
+        on_nxdomain: policy.on_nxdomain.text().to_owned(),
+        on_failure: policy.on_failure.text().to_owned(),
+        max_stale_seconds: policy.max_stale_seconds,
+        quarantine_after_seconds: options.quarantine_after,
+        upstream_group: options.upstream_group.map(|group| group.as_str().to_owned()),
+        allow_private: policy.internal == Internal::Kept,
+    }
 }
 
 /// An SOA with the serial that is served (RFC 1035 section 3.3.13: two names, then the serial).

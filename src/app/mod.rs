@@ -13,8 +13,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::alias::actor::{self, Setup};
-use crate::alias::addresses::Internal;
 use crate::alias::handle::AliasHandle;
+use crate::alias::pace::Pace;
 use crate::alias::resolver::{Upstreams, is_own, system_upstreams};
 use crate::api::{ApiState, Defaults, Readiness, Stage};
 use crate::clock::Clock;
@@ -49,7 +49,9 @@ async fn run(config: Config) -> Result<(), String> {
     let database = config.store.path.clone();
     let rules = Arc::new(rules::rules(&config)?);
     let trust = rules.trust.clone();
-    let options = control::Options { database: database.clone(), clock: clock.clone(), key, trust };
+    let terms = Arc::new(rules::terms(&config)?);
+    let options =
+        control::Options { database: database.clone(), clock: clock.clone(), key, trust, terms: terms.clone() };
     let Started { handle, reader, alarms, task } =
         control::start(options).await.map_err(|error| error.at(&database))?;
     out!("tenured  {}", env!("CARGO_PKG_VERSION"));
@@ -91,11 +93,12 @@ async fn run(config: Config) -> Result<(), String> {
     let http_address = http.local_addr().map_err(|error| error.to_string())?;
     readiness.reach(Stage::SocketsBound);
 
-    tokio::spawn(control::schedule::run(handle.clone(), reader.clone(), clock.clone()));
+    tokio::spawn(control::schedule::run(handle.clone(), reader.clone(), clock.clone(), rules.trust.clone()));
     let state = ApiState {
         handle: handle.clone(),
         reader,
         alias: Some(alias),
+        terms,
         trust: Arc::new(rules.trust.clone()),
         clock,
         defaults: Defaults { nameservers: config.dns.nameservers.clone() },
@@ -171,30 +174,37 @@ fn start_alias(
     publications: &Publications,
 ) -> Result<AliasHandle, String> {
     let own = &config.dns.listen;
-    let servers = match &config.alias.upstreams {
+    let default = match &config.alias.upstreams {
         Some(servers) => servers.clone(),
         None => system_upstreams(own),
     };
-    if let Some(server) = servers.iter().find(|server| is_own(**server, own)) {
+    let groups: Vec<Vec<SocketAddr>> = std::iter::once(default).chain(config.alias.groups.values().cloned()).collect();
+    if let Some(server) = groups.iter().flatten().find(|server| is_own(**server, own)) {
         return Err(format!(
             "the upstream {server} is an address of this server: ALIAS targets would be asked of itself"
         ));
     }
-    let upstreams = Upstreams::new(&servers).map_err(|error| format!("the upstreams cannot be used: {error}"))?;
+    let upstreams = Upstreams::new(&groups).map_err(|error| format!("the upstreams cannot be used: {error}"))?;
     let setup = Setup {
         clock: clock.clone(),
         published: handle.published(),
         revisions: handle.revisions(),
         trust: rules.trust.clone(),
-        internal: if config.alias.allow_private_targets { Internal::Kept } else { Internal::Removed },
+        lookups: config.alias.lookups,
+        pace: Pace {
+            owner_rate: config.alias.owner_rate,
+            owner_burst: config.alias.owner_burst,
+            probe_interval: config.alias.probe_interval,
+            ..Pace::default()
+        },
         seed: random()?,
     };
     let (batches, mut received) = mpsc::channel::<AliasBatch>(ALIAS_BATCHES);
     let (alias, _task) = actor::spawn(upstreams, setup, batches);
     let (handle, publications) = (handle.clone(), publications.0.clone());
     tokio::spawn(async move {
-        while let Some(AliasBatch { put, removed }) = received.recv().await {
-            if !handle.publish_alias(put, removed).await {
+        while let Some(batch) = received.recv().await {
+            if !handle.publish_alias(batch).await {
                 return;
             }
             publications.send_modify(|count| *count += 1);

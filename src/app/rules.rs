@@ -4,11 +4,29 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::answer::rate::RateLimiter;
-use crate::answer::{AnyPolicy, Rules};
-use crate::config::{AnyAnswer, Config};
+use crate::answer::{AliasText, AliasType, AnyPolicy, Rules};
+use crate::config::{self, AnyAnswer, Config, EdeText};
+use crate::control::terms::{DEFAULT_GROUP, Targets, Terms};
+use crate::ledger::owner::OwnerId;
 use crate::wire::cookie::CookieSecrets;
 use crate::wire::name::HashKey;
+use crate::zone::policy::Internal;
 use crate::zone::walk::Trust;
+
+/// What the configuration says about ALIAS records. The error is a sentence.
+pub(super) fn terms(config: &Config) -> Result<Terms, String> {
+    let alias = &config.alias;
+    let lists = |(owner, lists): (&String, &config::Targets)| {
+        let id = OwnerId::new(owner).map_err(|error| format!("alias.owners: `{}`: {error}", owner.escape_debug()))?;
+        Ok::<_, String>((id, Targets { allow: lists.allow.clone(), deny: lists.deny.clone() }))
+    };
+    Ok(Terms {
+        groups: std::iter::once(DEFAULT_GROUP.to_owned()).chain(alias.groups.keys().cloned()).collect(),
+        internal: if alias.allow_private_targets { Internal::Kept } else { Internal::Removed },
+        max_targets: alias.max_targets,
+        owners: alias.owners.iter().map(lists).collect::<Result<_, _>>()?,
+    })
+}
 
 /// The rules of a configuration. The error is a sentence.
 pub(super) fn rules(config: &Config) -> Result<Rules, String> {
@@ -32,6 +50,12 @@ pub(super) fn rules(config: &Config) -> Result<Rules, String> {
     rules.keepalive = config.dns.tcp_idle * 10;
     rules.trust =
         Trust { all: config.alias.trust_all_zones, zones: config.alias.trusted_zones.iter().cloned().collect() };
+    rules.alias_text = match config.alias.ede_text {
+        EdeText::None => AliasText::None,
+        EdeText::Status => AliasText::Status,
+        EdeText::Target => AliasText::Target,
+    };
+    rules.alias_type = if config.alias.expose_type { AliasType::Shown } else { AliasType::Hidden };
     if config.dns.rrl.rate > 0 {
         let key = HashKey::new(super::random()?, super::random()?);
         rules.limiter = Some(Arc::new(RateLimiter::new(config.dns.rrl.rate, config.dns.rrl.exempt.clone(), key)));

@@ -1,11 +1,15 @@
 //! `tenured alias …`.
 
-use clap::Subcommand;
+use std::collections::BTreeMap;
 
-use super::client::{Client, path};
+use clap::Subcommand;
+use reqwest::Method;
+use serde_json::json;
+
+use super::client::{Body, Client, path};
 use super::failure::Failure;
 use super::output::{self, Format};
-use crate::api::documents::{AliasTargetDocument, List};
+use crate::api::documents::{AliasTargetDocument, AliasVerdictDocument, FamilyDocument, List, RefreshedDocument};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -29,6 +33,25 @@ pub(super) enum Command {
         /// Its name
         name: String,
     },
+    /// Have targets looked up now
+    Refresh {
+        /// Names of ALIAS records
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// A target, whatever leads to it; may repeat
+        #[arg(long, value_name = "NAME")]
+        target: Vec<String>,
+    },
+    /// Look a target up as an ALIAS would, and write nothing
+    Check {
+        /// Name of the ALIAS record
+        name: String,
+        /// The target
+        target: String,
+        /// Whose record it would be
+        #[arg(long, value_name = "ID")]
+        owner: Option<String>,
+    },
 }
 
 pub(super) async fn run(command: Command, client: &Client, format: Format) -> Result<(), Failure> {
@@ -44,6 +67,24 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
         Command::Show { name } => {
             let row: AliasTargetDocument = client.get(&path(&["v1", "aliases", &name]), &[]).await?;
             show(&row, format)
+        }
+        Command::Refresh { names, target } => {
+            let body = Body::Json(json!({"names": names, "targets": target}));
+            let (_, done): (_, RefreshedDocument) =
+                client.write(Method::POST, "/v1/alias-targets/refresh", &[], body).await?;
+            match format {
+                Format::Json => output::print_json(&done),
+                Format::Name | Format::Table => output::print_pairs(&[
+                    ("accepted", done.accepted.to_string()),
+                    ("coalesced", done.coalesced.to_string()),
+                ]),
+            }
+        }
+        Command::Check { name, target, owner } => {
+            let body = Body::Json(json!({"name": name, "type": "ALIAS", "values": [target], "owner": owner}));
+            let (_, verdict): (_, AliasVerdictDocument) =
+                client.write(Method::POST, "/v1/aliases/dry-run", &[], body).await?;
+            print_verdict(&verdict, format)
         }
     }
 }
@@ -70,20 +111,42 @@ fn print_list(list: &List<AliasTargetDocument>, format: Format) -> Result<(), Fa
     }
 }
 
+fn families(families: &BTreeMap<String, FamilyDocument>) -> String {
+    let line = |(family, known): (&String, &FamilyDocument)| match known.addresses.as_slice() {
+        [] => format!("{family}: {}", known.state),
+        addresses => format!("{family}: {}: {}", known.state, addresses.join(" ")),
+    };
+    families.iter().map(line).collect::<Vec<String>>().join("\n")
+}
+
+fn print_verdict(verdict: &AliasVerdictDocument, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Json => output::print_json(verdict),
+        Format::Name => output::print(&format!("{}\n", verdict.verdict)),
+        Format::Table => {
+            let errors = verdict.errors.iter().map(|error| format!("{}: {}", error.code, error.detail));
+            let warnings = verdict.warnings.iter().map(|warning| format!("{}: {}", warning.code, warning.detail));
+            output::print_pairs(&[
+                ("verdict", verdict.verdict.clone()),
+                ("errors", errors.collect::<Vec<String>>().join("\n")),
+                ("path", verdict.path.join("\n")),
+                ("warnings", warnings.collect::<Vec<String>>().join("\n")),
+                ("leads to", verdict.leads_to.clone()),
+                ("state", verdict.state.clone()),
+                ("serving", format!("{}, TTL {} s", verdict.serving, verdict.effective_ttl_seconds)),
+                ("ttl limited by", verdict.ttl_limited_by.clone()),
+                ("families", families(&verdict.families)),
+            ])
+        }
+    }
+}
+
 fn show(row: &AliasTargetDocument, format: Format) -> Result<(), Failure> {
     match format {
         Format::Json => output::print_json(row),
         Format::Name => output::print_names(row.records.iter().map(|record| record.name.as_str())),
         Format::Table => {
             for record in &row.records {
-                let families: Vec<String> = record
-                    .families
-                    .iter()
-                    .map(|(family, known)| match known.addresses.as_slice() {
-                        [] => format!("{family}: {}", known.state),
-                        addresses => format!("{family}: {}: {}", known.state, addresses.join(" ")),
-                    })
-                    .collect();
                 let ends = if row.target == record.target { String::new() } else { row.target.clone() };
                 let source = match &row.upstream_group {
                     Some(group) => format!("upstream group {group}"),
@@ -99,11 +162,16 @@ fn show(row: &AliasTargetDocument, format: Format) -> Result<(), Failure> {
                     ("serving", format!("{}, TTL {} s", record.serving, record.effective_ttl_seconds)),
                     ("ttl limited by", record.ttl_limited_by.clone()),
                     ("stale until", record.stale_until.clone().unwrap_or_default()),
-                    ("families", families.join("\n")),
+                    ("families", families(&record.families)),
+                    (
+                        "takeover risk",
+                        if row.takeover_risk { "yes: the domain may be free".to_owned() } else { String::new() },
+                    ),
                     ("last ok", row.last_ok_at.clone().unwrap_or_default()),
                     ("last checked", row.checked_at.clone().unwrap_or_default()),
                     ("next check", row.next_refresh_at.clone().unwrap_or_default()),
                     ("last error", row.last_error.clone().unwrap_or_default()),
+                    ("seen from", row.vantage.clone().unwrap_or_default()),
                     ("owner", record.owner.clone()),
                     ("belongs to", record.parents.join("\n")),
                 ])?;

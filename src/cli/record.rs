@@ -56,6 +56,12 @@ pub(super) struct SetFlags {
     /// Seconds [default: the zone's]
     #[arg(long, value_name = "SECONDS")]
     ttl: Option<u32>,
+    /// Option of an ALIAS, as onNxdomain=stale, families=A or ttlPolicy.mode=strict; may repeat
+    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = parse_option)]
+    options: Vec<(String, Value)>,
+    /// What is found out about the target of an ALIAS first [default: warn]
+    #[arg(long, value_name = "WHAT", value_parser = ["off", "warn", "require"])]
+    target_check: Option<String>,
     /// Wait for the holder to let go, if there is another
     #[arg(long, value_name = "WHAT", value_parser = ["reject", "queue"])]
     on_conflict: Option<String>,
@@ -80,6 +86,38 @@ pub(super) struct DeleteFlags {
     /// Show what would go, and do nothing
     #[arg(long)]
     dry_run: bool,
+}
+
+/// A key and its value: a number, true or false where it reads as such, a list where the key has one, else a text.
+fn parse_option(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text.split_once('=').ok_or_else(|| "expected KEY=VALUE, as onNxdomain=stale".to_owned())?;
+    let value = match (key, value.parse::<u64>(), value) {
+        ("families", _, list) => json!(list.split(',').map(str::trim).collect::<Vec<&str>>()),
+        (_, Ok(number), _) => json!(number),
+        (_, Err(_), "true") => json!(true),
+        (_, Err(_), "false") => json!(false),
+        (_, Err(_), text) => json!(text),
+    };
+    Ok((key.to_owned(), value))
+}
+
+/// Options as the API takes them; a key with a dot stands in the object before the dot.
+fn alias_options(options: Vec<(String, Value)>) -> Map<String, Value> {
+    let mut alias = Map::new();
+    for (key, value) in options {
+        match key.split_once('.') {
+            None => {
+                alias.insert(key, value);
+            }
+            Some((outer, inner)) => {
+                let object = alias.entry(outer).or_insert_with(|| json!({}));
+                if let Some(object) = object.as_object_mut() {
+                    object.insert(inner.to_owned(), value);
+                }
+            }
+        }
+    }
+    alias
 }
 
 pub(super) async fn run(command: Command, client: &Client, format: Format) -> Result<(), Failure> {
@@ -154,7 +192,13 @@ async fn set(flags: SetFlags, client: &Client, format: Format) -> Result<(), Fai
     if let Some(seconds) = flags.ttl {
         body.insert("ttl".to_owned(), json!(seconds));
     }
+    if !flags.options.is_empty() {
+        body.insert("alias".to_owned(), Value::Object(alias_options(flags.options)));
+    }
     let mut query: Vec<(&str, &str)> = Vec::new();
+    if let Some(check) = &flags.target_check {
+        query.push(("targetCheck", check));
+    }
     if flags.dry_run {
         query.push(("dryRun", "true"));
     }

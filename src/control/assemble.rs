@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::check;
-use crate::ledger::alias_options::StaticMode;
+use super::terms::Terms;
+use crate::ledger::alias_options::{GroupName, StaticMode};
 use crate::ledger::claim::Claim;
 use crate::ledger::fresh::Fresh;
 use crate::ledger::owner::OwnerNumber;
@@ -15,19 +16,21 @@ use crate::ledger::wish::sort_records;
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::{HashKey, Name};
-use crate::zone::alias::{AliasRecord, AliasRef, Moment};
+use crate::zone::alias::{AliasRecord, AliasRef, Group, Moment};
 use crate::zone::bulk::Bulk;
 use crate::zone::content::Zone;
 use crate::zone::node::{Node, RRset};
+use crate::zone::policy::Policy;
 use crate::zone::serial;
 use crate::zone::snapshot::Snapshot;
 
-/// The RRsets of the held claims at a name, by type. `chain` gives an owner and those above it, by number.
-pub fn rrsets(claims: &[Claim], serial: u32, chain: impl Fn(OwnerNumber) -> Vec<u32>) -> Vec<RRset> {
+/// The RRsets of the held claims at a name of a zone, by type. `chain` gives an owner and those above it, by number.
+pub fn rrsets(claims: &[Claim], zone: &ZoneRow, terms: &Terms, chain: impl Fn(OwnerNumber) -> Vec<u32>) -> Vec<RRset> {
+    let serial = zone.serial;
     let mut by_type: BTreeMap<Rtype, RRset> = BTreeMap::new();
     for claim in claims.iter().filter(|claim| claim.is_held()) {
         let records = match claim.rtype {
-            Rtype::ALIAS => alias_records(claim, claims, &chain),
+            Rtype::ALIAS => alias_records(claim, claims, zone, terms, &chain),
             Rtype::SOA => soa_records(claim, serial),
             _ => claim.records.clone(),
         };
@@ -54,19 +57,44 @@ fn soa_records(claim: &Claim, serial: u32) -> Vec<Vec<u8>> {
 }
 
 /// The one published record of an ALIAS: a family that a static RRset of its owner replaces is left to that.
-fn alias_records(claim: &Claim, at_name: &[Claim], chain: impl Fn(OwnerNumber) -> Vec<u32>) -> Vec<Vec<u8>> {
+fn alias_records(
+    claim: &Claim,
+    at_name: &[Claim],
+    zone: &ZoneRow,
+    terms: &Terms,
+    chain: impl Fn(OwnerNumber) -> Vec<u32>,
+) -> Vec<Vec<u8>> {
     let options = claim.alias.unwrap_or_default();
     let is_replaced = |family: Rtype| match options.static_mode {
-        StaticMode::Reject => false,
+        StaticMode::Reject | StaticMode::Fallback => false,
         StaticMode::Override => at_name.iter().any(|other| other.is_held() && other.rtype == family),
     };
+    let own = options.upstream_group.as_ref().map(GroupName::as_str);
     let record = |target: &Vec<u8>| AliasRecord {
         target: target.clone(),
         a: options.a && !is_replaced(Rtype::A),
         aaaa: options.aaaa && !is_replaced(Rtype::AAAA),
+        group: terms.group(own.or(zone.upstream_group.as_deref())),
+        inherited: own.is_none(),
+        policy: Policy { internal: terms.internal(options.policy.internal), ..options.policy },
         owners: chain(claim.owner),
     };
     claim.records.iter().map(|target| record(target).encode()).collect()
+}
+
+/// Has the ALIAS records of a zone that name no group of their own ask the zone's.
+fn set_group(zone: &mut Zone, group: Group) {
+    let aliases: Vec<Node> = zone.aliases().iter().cloned().collect();
+    for node in aliases {
+        let mut rrsets: Vec<RRset> = node.rrsets().map(|rrset| rrset.to_owned()).collect();
+        let mut is_changed = false;
+        for record in rrsets.iter_mut().filter(|rrset| rrset.rtype == Rtype::ALIAS).flat_map(|one| &mut one.records) {
+            is_changed |= AliasRecord::regroup(record, group);
+        }
+        if is_changed && let Ok(name) = Name::from_wire(node.name()) {
+            zone.set(&name, &rrsets);
+        }
+    }
 }
 
 /// An owner and those above it, by number, of a ledger.
@@ -86,8 +114,8 @@ struct Draft<'a> {
 pub type Served = Vec<(ZoneNumber, u32)>;
 
 /// Puts a plan's effects into `snapshot`; on a refusal `snapshot` is as before. The report gets its serials.
-pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, now: Moment) -> Result<Served, Problem> {
-    let drafts = draft(plan);
+pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, terms: &Terms, now: Moment) -> Result<Served, Problem> {
+    let drafts = draft(plan, terms);
     for draft in drafts.values() {
         for (name, rrsets) in &draft.names {
             check::name(name, rrsets, *name == draft.row.name)?;
@@ -95,7 +123,7 @@ pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, now: Moment) -> Result
     }
     let key = snapshot.key();
     let mut fresh = match plan.fresh.as_ref().filter(|fresh| !fresh.is_empty()) {
-        Some(fresh) => built(plan, fresh, key)?.map(|zone| (fresh.zone, zone)),
+        Some(fresh) => built(plan, fresh, key, terms)?.map(|zone| (fresh.zone, zone)),
         None => None,
     };
     let mut created: BTreeSet<ZoneNumber> = BTreeSet::new();
@@ -109,7 +137,10 @@ pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, now: Moment) -> Result
                 };
                 snapshot.put_zone(Arc::new(zone));
             }
-            ZoneChange::Updated(row) => with_zone(snapshot, &row.name, |zone| zone.set_owner(row.owner_number.0)),
+            ZoneChange::Updated(row) => with_zone(snapshot, &row.name, |zone| {
+                zone.set_owner(row.owner_number.0);
+                set_group(zone, terms.group(row.upstream_group.as_deref()));
+            }),
             ZoneChange::Deleted(row) => {
                 snapshot.remove_zone(&row.name);
             }
@@ -148,7 +179,7 @@ pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, now: Moment) -> Result
 ///
 /// It is built by a thread of its own for the sake of memory: what the allocator gives that thread it keeps apart from
 /// the plan, which is freed at once and would otherwise leave its pages full of holes between the nodes that stay.
-fn built(plan: &Plan, fresh: &Fresh, key: HashKey) -> Result<Option<Zone>, Problem> {
+fn built(plan: &Plan, fresh: &Fresh, key: HashKey, terms: &Terms) -> Result<Option<Zone>, Problem> {
     let Some(row) = plan.ledger.zones.get(&fresh.zone) else { return Ok(None) };
     let build = || {
         let mut bulk = Bulk::new(Zone::new(row.name.clone(), key, row.owner_number.0));
@@ -156,7 +187,7 @@ fn built(plan: &Plan, fresh: &Fresh, key: HashKey) -> Result<Option<Zone>, Probl
             let has_alias = at_name.clone().any(|one| one.rrset.rtype == Rtype::ALIAS);
             let rrsets: Vec<RRset> = if has_alias {
                 let claims: Vec<Claim> = at_name.map(|one| fresh.claim(one)).collect();
-                rrsets(&claims, row.serial, |owner| chain_of(&plan.ledger, owner))
+                rrsets(&claims, row, terms, |owner| chain_of(&plan.ledger, owner))
             } else {
                 // One claim of each type, by type: they are published as they are.
                 at_name.map(|one| one.rrset.clone()).collect()
@@ -179,7 +210,7 @@ fn built(plan: &Plan, fresh: &Fresh, key: HashKey) -> Result<Option<Zone>, Probl
 }
 
 /// Zone by zone, the names that may change with their RRsets, in the ledger as it is after the plan.
-fn draft(plan: &Plan) -> BTreeMap<ZoneNumber, Draft<'_>> {
+fn draft<'a>(plan: &'a Plan, terms: &Terms) -> BTreeMap<ZoneNumber, Draft<'a>> {
     let ledger = &plan.ledger;
     let gone: BTreeSet<ZoneNumber> = plan
         .zones
@@ -192,7 +223,7 @@ fn draft(plan: &Plan) -> BTreeMap<ZoneNumber, Draft<'_>> {
     let mut drafts: BTreeMap<ZoneNumber, Draft<'_>> = BTreeMap::new();
     let mut add = |zone: ZoneNumber, name: &Name, claims: &[Claim]| {
         let Some(row) = ledger.zones.get(&zone).filter(|_| !gone.contains(&zone)) else { return };
-        let rrsets = rrsets(claims, row.serial, |owner| chain_of(ledger, owner));
+        let rrsets = rrsets(claims, row, terms, |owner| chain_of(ledger, owner));
         drafts.entry(zone).or_insert_with(|| Draft { row, names: Vec::new() }).names.push((name.clone(), rrsets));
     };
     for NameKey { zone, name } in &plan.names {
@@ -235,10 +266,9 @@ fn is_served_so(node: Option<&Node>, rrsets: &[RRset]) -> bool {
     old.next().is_none()
 }
 
-/// Target and families of a published ALIAS.
-fn served_alias(rdata: &[u8]) -> Option<(&[u8], u8)> {
-    let target = AliasRef::decode(rdata)?.target;
-    Some((target, *rdata.get(target.len())?))
+/// What is served of a published ALIAS.
+fn served_alias(rdata: &[u8]) -> Option<(&[u8], &[u8])> {
+    AliasRef::decode(rdata).map(AliasRef::served)
 }
 
 fn set_serial(zone: &mut Zone, new: u32) {

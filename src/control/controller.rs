@@ -9,11 +9,13 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::assemble;
 use super::dangling::{self, Found, Kept, Refs};
-use super::handle::{Request, Terms};
+use super::handle::{Conditions, Request};
 use super::loops::{self, Closing};
 use super::measures::{Measures, observe};
 use super::once;
 use super::refused::Memory;
+use super::targets::Unsaved;
+use super::terms::Terms;
 use crate::clock::Clock;
 use crate::ledger::code::Code;
 use crate::ledger::command::Command;
@@ -24,7 +26,7 @@ use crate::store::history::Keep;
 use crate::store::writer::Origin;
 use crate::store::{StoreError, Writer};
 use crate::wire::name::Name;
-use crate::zone::alias::{AliasEntry, TargetKey};
+use crate::zone::alias::{AliasBatch, Moment};
 use crate::zone::published::SnapshotWriter;
 use crate::zone::snapshot::Snapshot;
 use crate::zone::walk::Trust;
@@ -40,6 +42,8 @@ const MAX_LOOPS: usize = 100;
 /// Work of one commit before it takes no more commands.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 
+/// How often what the ALIAS engine learnt is written.
+const SAVE_PERIOD: Duration = Duration::from_secs(1);
 /// How often the history is looked at when nobody writes.
 const TRIM_PERIOD: Duration = Duration::from_secs(60);
 
@@ -50,15 +54,14 @@ pub(super) type Answer = Result<Report, Refusal>;
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) request: Request,
-    pub(super) terms: Terms,
+    pub(super) conditions: Conditions,
     pub(super) reply: oneshot::Sender<Answer>,
 }
 
 /// What the ALIAS engine learnt.
 #[derive(Debug)]
 pub(super) struct AliasUpdate {
-    pub(super) entries: Vec<Arc<AliasEntry>>,
-    pub(super) removed: Vec<TargetKey>,
+    pub(super) batch: AliasBatch,
     pub(super) done: oneshot::Sender<()>,
 }
 
@@ -72,6 +75,8 @@ pub(super) struct Controller {
     pub(super) revision: watch::Sender<u64>,
     /// Hosted zones that every ALIAS may enter.
     pub(super) trust: Trust,
+    /// What the configuration says about ALIAS records.
+    pub(super) terms: Arc<Terms>,
     /// Told when the server ends.
     pub(super) stop: Arc<Notify>,
     /// Why the store took no write the last time, if it did not.
@@ -80,6 +85,8 @@ pub(super) struct Controller {
     /// here and not by a thread that answers queries.
     pub(super) retired: Option<Arc<Snapshot>>,
     pub(super) measures: Measures,
+    /// What the ALIAS engine learnt and the store does not have yet.
+    pub(super) unsaved: Unsaved,
     /// What was refused because of another owner.
     pub(super) refused: Memory,
 }
@@ -96,11 +103,14 @@ impl Controller {
     pub(super) async fn run(mut self) {
         let mut trimming = tokio::time::interval(TRIM_PERIOD);
         trimming.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut saving = tokio::time::interval(SAVE_PERIOD);
+        saving.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 // What waits in the inbox is still taken out of it.
                 () = self.stop.notified() => self.inbox.close(),
+                _ = saving.tick() => self.save().await,
                 Some(update) = self.alias.recv() => self.publish_alias(update),
                 job = self.inbox.recv() => match job {
                     Some(job) => self.batch(job).await,
@@ -109,6 +119,7 @@ impl Controller {
                 _ = trimming.tick() => self.trim().await,
             }
         }
+        self.save().await;
         if let Err(error) = self.writer.close().await {
             tracing::warn!(%error, "closing the store");
         }
@@ -116,15 +127,43 @@ impl Controller {
 
     fn publish_alias(&mut self, update: AliasUpdate) {
         let mut next = Snapshot::clone(&self.snapshots.published().load());
-        for target in &update.removed {
-            next.alias.remove(target);
-        }
-        for entry in update.entries {
-            next.alias.put(entry);
-        }
+        self.unsaved.note(&next.alias, &update.batch);
+        next.alias.apply(update.batch);
         self.publish(next);
         // A sender that no longer waits does not mind.
         let _ = update.done.send(());
+    }
+
+    /// Writes what the ALIAS engine learnt. What fails is tried again at the next turn; names are answered all the same.
+    async fn save(&mut self) {
+        let now = self.clock.now();
+        if !self.unsaved.is_due(now) {
+            return;
+        }
+        match self.try_save(now).await {
+            Ok(None) => self.set_fault(None),
+            Ok(Some(revision)) => {
+                self.set_fault(None);
+                let mut next = Snapshot::clone(&self.snapshots.published().load());
+                next.revision = revision;
+                self.publish(next);
+                self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "what is known of ALIAS targets is not written");
+                self.set_fault(Some(error.to_string()));
+                self.writer.rollback().await;
+            }
+        }
+    }
+
+    async fn try_save(&mut self, now: Moment) -> Result<Option<u64>, StoreError> {
+        self.writer.begin().await?;
+        let written = self.unsaved.write(&mut self.writer, &self.terms, now).await?;
+        self.commit().await?;
+        let revision = written.revision;
+        self.unsaved.written(written, now);
+        Ok(revision)
     }
 
     fn publish(&mut self, next: Snapshot) {
@@ -158,8 +197,8 @@ impl Controller {
         let mut answers: Vec<(oneshot::Sender<Answer>, Answer)> = Vec::new();
         let mut wrote = false;
         let mut next = Some(first);
-        while let Some(Job { request, terms, reply }) = next.take() {
-            match self.command(&mut working, &request, &terms).await {
+        while let Some(Job { request, conditions, reply }) = next.take() {
+            match self.command(&mut working, &request, &conditions).await {
                 Ok(done) => {
                     wrote |= done.wrote;
                     self.refused.note(&request, &done.answer, self.clock.now());
@@ -257,8 +296,13 @@ impl Controller {
     }
 
     /// Does a command; its records that would close an ALIAS loop are refused one by one.
-    async fn command(&mut self, working: &mut Snapshot, request: &Request, terms: &Terms) -> Result<Done, StoreError> {
-        if let Some(once) = terms.once.as_ref().filter(|_| !request.dry_run) {
+    async fn command(
+        &mut self,
+        working: &mut Snapshot,
+        request: &Request,
+        conditions: &Conditions,
+    ) -> Result<Done, StoreError> {
+        if let Some(once) = conditions.once.as_ref().filter(|_| !request.dry_run) {
             let found = self.writer.once(&request.actor.token, &once.key, self.clock.now()).await?;
             if found.is_some() {
                 return Ok(Done { answer: Err(once::mismatch()), wrote: false });
@@ -268,7 +312,7 @@ impl Controller {
         let mut kept = Kept::new();
         let mut pointing = Found::default();
         for _ in 0..MAX_LOOPS {
-            match self.attempt(working, (request, terms), &command, &mut kept).await? {
+            match self.attempt(working, (request, conditions), &command, &mut kept).await? {
                 Attempt::Done(mut done) => {
                     if let Err(refusal) = &mut done.answer
                         && refusal.code() == Code::ReferencedBy
@@ -296,7 +340,7 @@ impl Controller {
     async fn attempt(
         &mut self,
         working: &mut Snapshot,
-        (request, terms): (&Request, &Terms),
+        (request, conditions): (&Request, &Conditions),
         command: &Command,
         kept: &mut Kept,
     ) -> Result<Attempt, StoreError> {
@@ -311,20 +355,21 @@ impl Controller {
             Ok(plan) => plan,
             Err(refusal) => return Ok(Attempt::refused(refusal)),
         };
-        let once = terms.once.as_ref().filter(|_| !request.dry_run);
+        let once = conditions.once.as_ref().filter(|_| !request.dry_run);
         if !request.dry_run && plan.is_empty() && once.is_none() {
             return Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: false }));
         }
         let mut next = working.clone();
-        let served = match assemble::assemble(&mut next, &mut plan, now) {
+        let served = match assemble::assemble(&mut next, &mut plan, &self.terms, now) {
             Ok(served) => served,
             Err(problem) => return Ok(Attempt::refused(problem.into())),
         };
-        if let Some(closing) = loops::first(&next, &plan, &self.trust) {
+        let closing = self.terms.first(&next, &plan, command);
+        if let Some(closing) = closing.or_else(|| loops::first(&next, &plan, &self.trust)) {
             return Ok(Attempt::Closes(closing));
         }
         let found = dangling::find(&mut self.writer, (working, &next), &plan).await?;
-        if terms.refs == Refs::Block && !found.rows.is_empty() {
+        if conditions.refs == Refs::Block && !found.rows.is_empty() {
             if dangling::keep(kept, command, &plan, &found) {
                 return Ok(Attempt::Leaves(found));
             }

@@ -12,7 +12,7 @@ use crate::ledger::actor::Actor;
 use crate::ledger::code::Code;
 use crate::ledger::command::Command;
 use crate::ledger::report::{Refusal, Report};
-use crate::zone::alias::{AliasEntry, TargetKey};
+use crate::zone::alias::AliasBatch;
 use crate::zone::published::Published;
 
 /// A command with who asks and how.
@@ -28,9 +28,9 @@ pub struct Request {
     pub request_id: String,
 }
 
-/// On which terms a command is taken.
+/// On which conditions a command is taken.
 #[derive(Clone, Debug, Default)]
-pub struct Terms {
+pub struct Conditions {
     /// The key of a request that is done once.
     pub once: Option<Once>,
     /// What becomes of a command that would leave others pointing at nothing.
@@ -53,14 +53,14 @@ impl Handle {
     /// Plans and does a command. When it comes back with a report, it is durable and served; with a refusal, nothing
     /// of it is in effect. `storage_unavailable` if the inbox is full or the store does not take it.
     pub async fn submit(&self, request: Request) -> Result<Report, Refusal> {
-        self.submit_on(request, Terms::default()).await
+        self.submit_on(request, Conditions::default()).await
     }
 
     /// [`Handle::submit`] on terms of the caller's.
-    pub async fn submit_on(&self, request: Request, terms: Terms) -> Result<Report, Refusal> {
+    pub async fn submit_on(&self, request: Request, conditions: Conditions) -> Result<Report, Refusal> {
         let (reply, answer) = oneshot::channel();
         let refuse = |detail: &str| Err(Refusal::new(Code::StorageUnavailable, detail));
-        match self.inbox.try_send(Job { request, terms, reply }) {
+        match self.inbox.try_send(Job { request, conditions, reply }) {
             Ok(()) => {}
             Err(mpsc::error::TrySendError::Full(_)) => {
                 return refuse("too many writes wait already: try again later");
@@ -98,10 +98,9 @@ impl Handle {
         self.stop.notify_one();
     }
 
-    /// Publishes what the ALIAS engine learnt: targets forgotten and entries put in. Comes back when queries see it;
-    /// false when the controller is gone.
-    pub async fn publish_alias(&self, entries: Vec<Arc<AliasEntry>>, removed: Vec<TargetKey>) -> bool {
+    /// Publishes what the ALIAS engine learnt. Comes back when queries see it; false when the controller is gone.
+    pub async fn publish_alias(&self, batch: AliasBatch) -> bool {
         let (done, published) = oneshot::channel();
-        self.alias.send(AliasUpdate { entries, removed, done }).await.is_ok() && published.await.is_ok()
+        self.alias.send(AliasUpdate { batch, done }).await.is_ok() && published.await.is_ok()
     }
 }

@@ -1,9 +1,11 @@
 //! The first Snapshot: everything the store holds, as far as it can be read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::terms::Terms;
 use super::{assemble, check};
+use crate::ledger::alias_options::MIN_SECONDS;
 use crate::ledger::limits::MAX_DEPTH;
 use crate::ledger::owner::{Owner, OwnerNumber};
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
@@ -12,6 +14,7 @@ use crate::store::load::{Alarms, Frame, Reading, Stored, Subject};
 use crate::store::{StoreError, Writer, load as reading};
 use crate::wire::codes::Rtype;
 use crate::wire::name::{HashKey, Name};
+use crate::zone::alias::{AliasEntry, Group, Moment, TargetKey};
 use crate::zone::bulk::Bulk;
 use crate::zone::content::Zone;
 use crate::zone::node::{RRset, RRsetRef};
@@ -22,11 +25,12 @@ use crate::zone::snapshot::Snapshot;
 pub async fn load(
     writer: &mut Writer,
     key: HashKey,
+    terms: &Terms,
     how: Reading,
     alarms: &mut Alarms,
 ) -> Result<Snapshot, StoreError> {
     let frame = reading::frame(writer, alarms).await?;
-    let mut building = Building::new(&frame, key);
+    let mut building = Building::new(&frame, key, terms);
     let mut unfit = Vec::new();
     reading::names(writer, &frame, how, alarms, |stored| unfit.extend(building.put(stored))).await?;
     for sentence in unfit {
@@ -40,16 +44,55 @@ pub async fn load(
     Ok(snapshot)
 }
 
+/// Puts into a Snapshot what was known of external ALIAS targets when the server last ran. What cannot be read is
+/// Pending, as if it had not been known.
+pub async fn targets(
+    writer: &mut Writer,
+    snapshot: &mut Snapshot,
+    terms: &Terms,
+    now: Moment,
+) -> Result<(), StoreError> {
+    let mut entries: HashMap<TargetKey, AliasEntry> = HashMap::new();
+    for row in writer.targets().await? {
+        let row = match row {
+            Ok(row) => row,
+            Err(sentence) => {
+                tracing::warn!("{sentence}; it is asked for anew");
+                continue;
+            }
+        };
+        let group = terms.group(Some(&row.group));
+        if group == Group::UNKNOWN {
+            continue;
+        }
+        let key = TargetKey { name: row.target, group };
+        let entry = entries.entry(key).or_insert_with_key(|key| AliasEntry::pending(key.clone(), now));
+        let mut answer = row.answer;
+        if answer.last_ok.is_some_and(|at| at > now) {
+            // The clock was set back: it has expired, whatever a record's bounds of the hold are.
+            let held = answer.ttl.max(u32::try_from(MIN_SECONDS.1).unwrap_or(u32::MAX));
+            answer.last_ok = Some(Moment(now.0.saturating_sub(u64::from(held) * 1_000)));
+        }
+        answer.since = answer.since.min(now);
+        *entry.family_mut(row.family) = answer;
+    }
+    for entry in entries.into_values() {
+        snapshot.alias.put(Arc::new(entry));
+    }
+    Ok(())
+}
+
 struct Building<'a> {
+    terms: &'a Terms,
     owners: &'a BTreeMap<OwnerNumber, Owner>,
     zones: BTreeMap<ZoneNumber, (&'a ZoneRow, Bulk)>,
 }
 
 impl<'a> Building<'a> {
-    fn new(frame: &'a Frame, key: HashKey) -> Building<'a> {
+    fn new(frame: &'a Frame, key: HashKey, terms: &'a Terms) -> Building<'a> {
         let zone = |row: &ZoneRow| Bulk::new(Zone::new(row.name.clone(), key, row.owner_number.0));
         let zones = frame.zones.iter().map(|row| (row.number, (row, zone(row)))).collect();
-        Building { owners: &frame.owners, zones }
+        Building { terms, owners: &frame.owners, zones }
     }
 
     /// Puts the held claims of a name in; gives back a sentence if they cannot be served.
@@ -67,7 +110,7 @@ impl<'a> Building<'a> {
                 let first = claims.first()?;
                 let (row, bulk) = self.zones.get_mut(&first.zone)?;
                 let owners = self.owners;
-                let rrsets = assemble::rrsets(&claims, row.serial, |owner| chain_of(owners, owner));
+                let rrsets = assemble::rrsets(&claims, row, self.terms, |owner| chain_of(owners, owner));
                 put_checked(row, bulk, first.name.clone(), rrsets)
             }
         }

@@ -23,6 +23,10 @@ pub(super) struct Closing {
 }
 
 impl Closing {
+    pub(super) fn new(name: Name, rtype: Rtype, problem: Problem) -> Closing {
+        Closing { name, rtype, problem }
+    }
+
     /// Why the record is refused.
     pub(super) fn into_problem(self) -> Problem {
         self.problem
@@ -60,7 +64,7 @@ fn at_node(
     }
     // A CNAME may close a loop that an ALIAS elsewhere began: it is walked as if it were one, for its own zone.
     let cname = node.rrset(Rtype::CNAME)?.first();
-    let as_alias = AliasRecord { target: cname.to_vec(), a: true, aaaa: true, owners: vec![zone.owner()] }.encode();
+    let as_alias = AliasRecord::plain(cname.to_vec(), vec![zone.owner()]).encode();
     judge(snapshot, trust, (zone, name), (Rtype::CNAME, &as_alias), scratch)
 }
 
@@ -93,7 +97,8 @@ fn judge(
         | WalkEnd::NameError
         | WalkEnd::External { .. } => return None,
     };
-    Some(Closing { name: name.clone(), rtype, problem: Problem::new(code, detail) })
+    let problem = Problem { path: path.into(), ..Problem::new(code, detail) };
+    Some(Closing { name: name.clone(), rtype, problem })
 }
 
 /// Marks the wish for a record as one that is refused; false if the command has no such wish, and is refused as a whole.

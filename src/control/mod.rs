@@ -4,6 +4,7 @@ pub mod assemble;
 pub mod check;
 mod controller;
 pub mod dangling;
+pub mod dead_targets;
 pub mod handle;
 pub mod load;
 mod loops;
@@ -11,6 +12,8 @@ mod measures;
 pub mod once;
 pub mod refused;
 pub mod schedule;
+mod targets;
+pub mod terms;
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
@@ -20,8 +23,9 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, mpsc, watch};
 
-pub use handle::{Handle, Request, Terms};
+pub use handle::{Conditions, Handle, Request};
 pub use measures::Measures;
+pub use terms::Terms;
 
 use crate::clock::Clock;
 use crate::ledger::actor::{Actor, Role, TokenLimits};
@@ -47,6 +51,8 @@ pub struct Options {
     pub key: HashKey,
     /// Hosted zones that every ALIAS may enter: a loop through them is refused.
     pub trust: Trust,
+    /// What the configuration says about ALIAS records.
+    pub terms: Arc<Terms>,
 }
 
 /// The running controller.
@@ -65,13 +71,14 @@ pub struct Started {
 /// Opens the store, loads and publishes what it holds, and starts the controller on a thread of its own, driven by the
 /// current runtime.
 pub async fn start(options: Options) -> Result<Started, StoreError> {
-    let Options { database, clock, key, trust } = options;
+    let Options { database, clock, key, trust, terms } = options;
     let mut writer = Writer::open(&database).await?;
     let mut alarms = Alarms::default();
     if writer.revision() == 0 {
         make_first_token(&mut writer, &database, &clock).await?;
     }
-    let snapshot = load::load(&mut writer, key, Reading::Paged, &mut alarms).await?;
+    let mut snapshot = load::load(&mut writer, key, &terms, Reading::Paged, &mut alarms).await?;
+    load::targets(&mut writer, &mut snapshot, &terms, clock.now()).await?;
     let (revisions, revision) = watch::channel(snapshot.revision);
     let snapshots = SnapshotWriter::new(snapshot);
     let (inbox, jobs) = mpsc::channel(controller::INBOX);
@@ -96,9 +103,11 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         alias: updates,
         revision: revisions,
         trust,
+        terms,
         fault,
         stop,
         retired: None,
+        unsaved: targets::Unsaved::default(),
         measures,
         refused: refused::Memory::default(),
     };

@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::dead_targets;
 use super::handle::{Handle, Request};
 use crate::clock::Clock;
 use crate::ledger::actor::Actor;
@@ -11,10 +12,13 @@ use crate::ledger::command::{Command, LeaseStep};
 use crate::ledger::owner::OwnerId;
 use crate::store::Reader;
 use crate::zone::alias::Moment;
+use crate::zone::walk::Trust;
 
 /// How often the clock is looked at.
 pub const TURN: Duration = Duration::from_secs(1);
 
+/// After so many turns ALIAS records with dead targets are looked through: what is due counts in days.
+const DEAD_TARGETS_EVERY: u32 = 60;
 /// Milliseconds that the wall clock may be ahead without having jumped.
 const TOLERATED: u64 = 5_000;
 /// After this time a clock that jumped ahead is believed: owners had the time to renew by it.
@@ -52,10 +56,16 @@ impl Steady {
 }
 
 /// Turns until the process ends.
-pub async fn run(handle: Handle, reader: Reader, clock: Clock) {
+pub async fn run(handle: Handle, reader: Reader, clock: Clock, trust: Trust) {
     let mut steady = Steady::new(clock);
+    let mut turns = 0_u32;
     loop {
-        turn(&handle, &reader, steady.now()).await;
+        let now = steady.now();
+        turn(&handle, &reader, now).await;
+        if turns.is_multiple_of(DEAD_TARGETS_EVERY) {
+            dead_targets::turn(&handle, &reader, &trust, now).await;
+        }
+        turns = turns.wrapping_add(1);
         tokio::time::sleep(TURN).await;
     }
 }

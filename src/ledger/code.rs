@@ -86,6 +86,14 @@ codes! {
     AliasOptionInvalid = "alias_option_invalid" 422,
     /// An option of an ALIAS that this version does not act upon.
     AliasOptionUnsupported = "alias_option_unsupported" 422,
+    /// A policy of an ALIAS says `fallback`, its `static` does not.
+    AliasFallbackDisabled = "alias_fallback_disabled" 422,
+    /// A zone would have more external ALIAS targets than are admitted.
+    AliasQuotaExceeded = "alias_quota_exceeded" 422,
+    /// The owner of an ALIAS may not point to this target.
+    AliasTargetDenied = "alias_target_denied" 422,
+    /// No enabled family of the target has an address, and the request requires one.
+    AliasTargetUnresolvable = "alias_target_unresolvable" 422,
     /// An ALIAS at a name that is a name server of its zone.
     AliasNameServer = "alias_name_server" 422,
     /// The owner would be above itself.

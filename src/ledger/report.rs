@@ -28,12 +28,14 @@ pub struct Problem {
     pub detail: String,
     /// In a conflict, who stands in the way.
     pub holder: Option<Holder>,
+    /// Of a chain that does not end, its steps.
+    pub path: Box<[String]>,
 }
 
 impl Problem {
     /// Without a holder.
     pub fn new(code: Code, detail: impl Into<String>) -> Problem {
-        Problem { code, detail: detail.into(), holder: None }
+        Problem { code, detail: detail.into(), holder: None, path: Box::default() }
     }
 }
 

@@ -87,7 +87,7 @@ fn conflict(ledger: &Ledger, code: Code, wish: &Claim, other: &Claim, why: &str)
     let whose = if other.owner == wish.owner { "its owner".to_owned() } else { other.owner_id.to_string() };
     let detail = format!("{} {} is held by {whose}: {why}", other.name, other.rtype);
     let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
-    let problem = Problem { code, detail, holder };
+    let problem = Problem { code, detail, holder, path: Box::default() };
     if other.owner == wish.owner || other.rtype == Rtype::SOA {
         Obstacle::Standing(problem)
     } else {
@@ -157,7 +157,7 @@ fn addresses_beside(alias: &Claim, family: Rtype, same_owner: bool) -> Option<(C
         StaticMode::Reject if enabled => {
             Some((Code::AliasExclusive, "addresses beside an ALIAS need its option `static` or fewer `families`"))
         }
-        StaticMode::Reject | StaticMode::Override => None,
+        StaticMode::Reject | StaticMode::Override | StaticMode::Fallback => None,
     }
 }
 
@@ -191,7 +191,7 @@ fn check_above(
             let what = if other.rtype == Rtype::NS { "the zone cut" } else { "the DNAME" };
             let detail = format!("{} {} would be hidden by {what} at {}", wish.name, wish.rtype, key.name);
             let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
-            return Err(Obstacle::Invalid(Problem { code: Code::Occluded, detail, holder }));
+            return Err(Obstacle::Invalid(Problem { code: Code::Occluded, detail, holder, path: Box::default() }));
         }
     }
     Ok(())
@@ -240,7 +240,7 @@ fn would_hide(ledger: &Ledger, wish: &Claim, other: &Claim) -> Obstacle {
         wish.name, wish.rtype, other.name, other.rtype, other.owner_id
     );
     let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
-    Obstacle::Invalid(Problem { code: Code::Occluded, detail, holder })
+    Obstacle::Invalid(Problem { code: Code::Occluded, detail, holder, path: Box::default() })
 }
 
 /// No ALIAS stands at a name server of its zone: who asks it for its addresses may have to ask it for those of its
@@ -269,7 +269,7 @@ fn check_name_servers(ledger: &Ledger, zone: &ZoneRow, wish: &Claim) -> Result<(
     let (Some(other), Some(server)) = (other, server) else { return Ok(()) };
     let detail = format!("{server} would be both an ALIAS and a name server of {}: it needs A and AAAA", zone.name);
     let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
-    Err(Obstacle::Invalid(Problem { code: Code::AliasNameServer, detail, holder }))
+    Err(Obstacle::Invalid(Problem { code: Code::AliasNameServer, detail, holder, path: Box::default() }))
 }
 
 fn check_limits(wish: &Claim, held: &[&Claim], at_name: &[Claim]) -> Result<(), Obstacle> {

@@ -1,6 +1,6 @@
 //! Records as text, the form that all doors share, read into [`Wish`]es (ownership.md section 6, alias.md section 2).
 
-use super::alias_options::AliasOptions;
+use super::alias_options::{AliasOptions, StaticMode};
 use super::code::Code;
 use super::command::{BadWish, Wish};
 use super::limits::{MAX_LABELS, MAX_TEXT, MAX_TTL};
@@ -251,6 +251,12 @@ fn check_alias(wish: &Wish) -> Result<(), Problem> {
     }
     if wish.alias.is_some_and(|options| !options.a && !options.aaaa) {
         return Err(Problem::new(Code::AliasOptionInvalid, "an ALIAS has at least one of the families A and AAAA"));
+    }
+    if wish.alias.is_some_and(|options| options.wants_fallback() && options.static_mode != StaticMode::Fallback) {
+        return Err(Problem::new(
+            Code::AliasFallbackDisabled,
+            "a policy says fallback: that needs `static: fallback`, and A or AAAA beside the ALIAS to fall back to",
+        ));
     }
     Ok(())
 }

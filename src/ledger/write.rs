@@ -465,6 +465,7 @@ fn delete_named(
             other.name, other.rtype, other.owner_id
         ),
         holder: Some(draft.ledger.holder(other.owner, &other.owner_id, other.created)),
+        path: Box::default(),
     });
     let outcome = if problem.is_some() { ItemOutcome::Conflict } else { ItemOutcome::Unchanged };
     draft.report_item(item(Some(zone.name), outcome, problem));

@@ -38,6 +38,7 @@ pub(super) fn create(draft: &mut Draft, actor: &Actor, create: &CreateZone) -> R
             code: Code::ZoneExists,
             detail: format!("the zone {} exists and belongs to {}", zone.name, zone.owner),
             holder: Some(draft.ledger.holder(zone.owner_number, &zone.owner, zone.created)),
+            path: Box::default(),
         }
         .into());
     }
@@ -195,6 +196,7 @@ fn check_around(draft: &Draft, actor: &Actor, apex: &Name) -> Result<(), Problem
                 code: Code::Forbidden,
                 detail,
                 holder: Some(draft.ledger.holder(zone.owner_number, &zone.owner, zone.created)),
+                path: Box::default(),
             });
         }
     }
@@ -213,6 +215,7 @@ pub(super) fn entitled_zone(draft: &Draft, actor: &Actor, apex: &Name) -> Result
             code: Code::Forbidden,
             detail: format!("the zone {apex} belongs to {}", zone.owner),
             holder: Some(draft.ledger.holder(zone.owner_number, &zone.owner, zone.created)),
+            path: Box::default(),
         });
     }
     Ok(zone.clone())
@@ -257,6 +260,7 @@ pub(super) fn delete(draft: &mut Draft, actor: &Actor, apex: &Name) -> Result<()
                 code: Code::OwnedByOther,
                 detail: format!("{} has records in {apex}: those have to go first", owner.id),
                 holder: Some(draft.ledger.holder(*number, &owner.id, owner.created)),
+                path: Box::default(),
             }
             .into());
         }

@@ -13,7 +13,7 @@ use super::batch::{LocalInfo, send_from};
 use super::counters::{AddressFamily, Shared, Unanswered};
 use super::{Serving, respond_guarded};
 use crate::answer::{MAX_UDP_QUERY, Outcome, Patience, Request, Scratch, Transport};
-use crate::zone::alias::TargetKey;
+use crate::zone::alias::{AliasEntry, AliasState, Family, TargetKey};
 
 /// Most queries that wait at a time (alias.md section 3.6).
 const MAX_PARKED: usize = 16_384;
@@ -127,8 +127,12 @@ impl Lot {
     /// Answers the queries whose targets are known now.
     fn settle(&mut self) {
         let snapshot = self.serving.published.get();
+        // A target of which no family is known yet settles nothing.
+        let is_known = |entry: &Arc<AliasEntry>| {
+            Family::BOTH.iter().any(|family| entry.family(*family).state != AliasState::Pending)
+        };
         let known: Vec<TargetKey> =
-            self.waiting.keys().filter(|target| snapshot.alias.entry(target).is_some()).cloned().collect();
+            self.waiting.keys().filter(|target| snapshot.alias.entry(target).is_some_and(is_known)).cloned().collect();
         for target in known {
             let all = self.waiting.remove(&target).unwrap_or_default();
             self.count -= all.len();

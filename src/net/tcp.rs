@@ -257,6 +257,9 @@ impl Connection {
         let outcome = ROOM.with_borrow_mut(|(scratch, out)| {
             let snapshot = self.serving.published.load();
             let outcome = respond_guarded(self.rules.of(place.crowd()), &snapshot, scratch, &request, out);
+            if let Some(entry) = scratch.take_overdue() {
+                self.serving.alias.hint(&entry.target);
+            }
             if let Outcome::Reply { length, rcode, rtype, limited } = &outcome {
                 self.counters.reply(AddressFamily::of(self.peer.ip()), *rtype, *rcode, *limited);
                 self.output.extend_from_slice(&(*length as u16).to_be_bytes());

@@ -97,7 +97,11 @@ impl Worker {
     ) -> Outcome {
         let (octets, peer, out) = self.batch.message(index);
         let request = Request { octets, transport: Transport::Udp, client: peer.ip(), now, patience };
-        respond_guarded(&self.serving.rules, snapshot, scratch, &request, out)
+        let outcome = respond_guarded(&self.serving.rules, snapshot, scratch, &request, out);
+        if let Some(entry) = scratch.take_overdue() {
+            self.serving.alias.hint(&entry.target);
+        }
+        outcome
     }
 
     /// Leaves a query to wait for its target, and tells the ALIAS engine of it. False if there is no room.

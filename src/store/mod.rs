@@ -1,5 +1,6 @@
 //! The store: the only SQL. One [`Writer`] changes it; [`Reader`]s look at what is committed.
 
+pub mod alias;
 mod codec;
 mod columns;
 pub mod error;

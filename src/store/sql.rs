@@ -211,6 +211,17 @@ statements! {
             FROM json_each(?1) AS j)";
     DELETE_CLAIMS_OF_ZONE = "DELETE FROM claim WHERE zone_id = ?1";
 
+    ALIAS_TARGETS = "
+        SELECT upstream_group, target, family, state, since, addresses, chain, ttl, highest_ttl, last_ok_at, fetched_at,
+            changed_at
+        FROM alias_target";
+    WRITE_ALIAS_TARGET = "
+        INSERT OR REPLACE INTO alias_target (upstream_group, target, family, state, since, addresses, chain, ttl,
+            highest_ttl, last_ok_at, fetched_at, changed_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    DELETE_ALIAS_TARGET = "DELETE FROM alias_target WHERE upstream_group = ?1 AND target = ?2";
+    OWNER_ID = "SELECT name FROM owner WHERE id = ?1";
+
     WRITE_CHANGE = "
         INSERT INTO change (revision, item, at, actor, owner, request_id, door, zone, name, rtype, before, after)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";

@@ -6,6 +6,7 @@ use std::path::Path;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Connection, Sqlite, SqliteConnection};
 
+use super::alias::TargetEvent;
 use super::codec;
 use super::error::StoreError;
 use super::{columns, holds, leases, ledger, open, quarantine, sql, sweeps, targets};
@@ -25,6 +26,9 @@ use crate::zone::alias::Moment;
 
 /// Keys of one statement over a list of claims.
 const KEYS: usize = 1_000;
+
+/// The actor of events about ALIAS targets.
+const TELLER: &str = "system:alias";
 
 /// The counters of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,6 +198,33 @@ impl Writer {
             next_zone: plan.ledger.next_zone,
         };
         Ok(())
+    }
+
+    /// Writes events into the history in the open transaction, under a revision of their own; none if there are none.
+    pub async fn tell(&mut self, events: &[TargetEvent]) -> Result<Option<u64>, StoreError> {
+        if events.is_empty() {
+            return Ok(None);
+        }
+        let actor = Actor { token: TELLER.to_owned(), ..Actor::server() };
+        let revision = self.counters.revision + 1;
+        let mut item = 0;
+        for event in events {
+            let origin = Origin { actor: &actor, request_id: "", now: event.at };
+            let mut history = Rows { origin, revision, item };
+            let row = Row {
+                owner: &event.owner,
+                zone: String::new(),
+                name: event.target.clone(),
+                rtype: event.kind.to_owned(),
+                before: None,
+                after: Some(event.what.clone()),
+            };
+            history.write(&mut self.connection, row).await?;
+            item = history.item;
+        }
+        super::history::count(&mut self.connection, item).await?;
+        self.counters.revision = revision;
+        Ok(Some(revision))
     }
 
     async fn write_owners(&mut self, plan: &Plan, history: &mut Rows<'_>) -> Result<(), StoreError> {

@@ -1,7 +1,10 @@
 //! ALIAS as plain data: the record as it is published, its targets, and what is known of them (alias.md).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::addresses::Addresses;
+use super::policy::{Hold, Internal, PACKED, Policy};
 use super::table::Table;
 use crate::wire::codes::Rtype;
 use crate::wire::name::{HashKey, Name, wire_length};
@@ -66,7 +69,20 @@ impl Moment {
     }
 }
 
-/// The RDATA of an ALIAS in a published node: target, enabled families, and the owners whose zones it may enter.
+/// A group of upstreams by its place in the configuration: the key of what is known of targets, since groups may answer
+/// differently. Numbers hold for one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Group(pub u8);
+
+impl Group {
+    /// The group `default`.
+    pub const DEFAULT: Group = Group(0);
+    /// A group that a record names and the configuration does not have: nothing is resolved through it.
+    pub const UNKNOWN: Group = Group(u8::MAX);
+}
+
+/// The RDATA of an ALIAS in a published node: target, enabled families, how it is served, and the owners whose zones it
+/// may enter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AliasRecord {
     /// The target, letter case as written.
@@ -75,19 +91,48 @@ pub struct AliasRecord {
     pub a: bool,
     /// Whether AAAA is flattened.
     pub aaaa: bool,
+    /// Who is asked for the target.
+    pub group: Group,
+    /// Whether that is so because the zone says it.
+    pub inherited: bool,
+    /// How it is served.
+    pub policy: Policy,
     /// The holder and its parents, by their numbers in the store (alias.md section 3.2).
     pub owners: Vec<u32>,
 }
 
+/// Octets of families, group and policy.
+const FIXED: usize = 2 + PACKED;
+
 impl AliasRecord {
-    /// Packs the record: target, one octet of families, the owners' numbers.
+    /// Packs the record: target, one octet of families, one of the group, the policy, the owners' numbers.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = self.target.clone();
-        out.push(u8::from(self.a) | u8::from(self.aaaa) << 1);
+        out.push(u8::from(self.a) | u8::from(self.aaaa) << 1 | u8::from(self.inherited) << 2);
+        out.push(self.group.0);
+        out.extend_from_slice(&self.policy.pack());
         for owner in &self.owners {
             out.extend_from_slice(&owner.to_le_bytes());
         }
         out
+    }
+
+    /// Of this target with both families, served as by default, of these owners.
+    pub fn plain(target: Vec<u8>, owners: Vec<u32>) -> AliasRecord {
+        let (group, policy) = (Group::DEFAULT, Policy::default());
+        AliasRecord { target, a: true, aaaa: true, group, inherited: true, policy, owners }
+    }
+
+    /// Puts another group into a packed record that has it from its zone; whether that changed it.
+    pub fn regroup(packed: &mut [u8], group: Group) -> bool {
+        let Some(at) = wire_length(packed) else { return false };
+        match packed.get_mut(at..at + 2) {
+            Some([families, number]) if *families & 4 != 0 && *number != group.0 => {
+                *number = group.0;
+                true
+            }
+            Some(_) | None => false,
+        }
     }
 }
 
@@ -96,7 +141,7 @@ impl AliasRecord {
 pub struct AliasRef<'a> {
     /// The target in wire form, letter case as written.
     pub target: &'a [u8],
-    families: u8,
+    fixed: &'a [u8; FIXED],
     owners: &'a [u8],
 }
 
@@ -105,17 +150,40 @@ impl<'a> AliasRef<'a> {
     #[inline]
     pub fn decode(rdata: &'a [u8]) -> Option<AliasRef<'a>> {
         let (target, rest) = rdata.split_at(wire_length(rdata)?);
-        let (families, owners) = rest.split_first()?;
-        Some(AliasRef { target, families: *families, owners })
+        let (fixed, owners) = rest.split_first_chunk::<FIXED>()?;
+        Some(AliasRef { target, fixed, owners })
     }
 
     /// Whether this family is flattened.
     #[inline]
     pub fn has(self, family: Family) -> bool {
         match family {
-            Family::A => self.families & 1 != 0,
-            Family::Aaaa => self.families & 2 != 0,
+            Family::A => self.fixed[0] & 1 != 0,
+            Family::Aaaa => self.fixed[0] & 2 != 0,
         }
+    }
+
+    /// Who is asked for the target.
+    #[inline]
+    pub fn group(self) -> Group {
+        Group(self.fixed[1])
+    }
+
+    /// How it is served.
+    #[inline]
+    pub fn policy(self) -> Policy {
+        let [_, _, packed @ ..] = self.fixed;
+        Policy::unpack(packed)
+    }
+
+    /// The owner that holds the record, by its number in the store.
+    pub fn owner(self) -> Option<u32> {
+        self.owners.first_chunk::<4>().map(|octets| u32::from_le_bytes(*octets))
+    }
+
+    /// The holder and its parents, by their numbers in the store.
+    pub fn owners(self) -> impl Iterator<Item = u32> + 'a {
+        self.owners.as_chunks::<4>().0.iter().map(|octets| u32::from_le_bytes(*octets))
     }
 
     /// Whether the holder or one of its parents is this owner.
@@ -123,11 +191,28 @@ impl<'a> AliasRef<'a> {
     pub fn trusts(self, owner: u32) -> bool {
         self.owners.chunks_exact(4).any(|one| one == owner.to_le_bytes())
     }
+
+    /// All that is served of it: everything but the owners.
+    pub fn served(self) -> (&'a [u8], &'a [u8]) {
+        (self.target, self.fixed)
+    }
 }
 
-/// What is looked up: a name outside the hosted zones, for both families (alias.md, *Entry*).
+/// What is looked up: a name outside the hosted zones, for both families, through a group (alias.md, *Entry*).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TargetKey(pub Name);
+pub struct TargetKey {
+    /// The name.
+    pub name: Name,
+    /// Who is asked.
+    pub group: Group,
+}
+
+impl TargetKey {
+    /// Of the group `default`.
+    pub fn of(name: Name) -> TargetKey {
+        TargetKey { name, group: Group::DEFAULT }
+    }
+}
 
 /// How it stands with a family of a target (alias.md section 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,6 +237,8 @@ pub enum AliasState {
     Network,
     /// No upstream is configured.
     NoResolver,
+    /// Its owner has more lookups than are admitted.
+    RateLimited,
     /// The chain comes back to a name it had.
     Loop,
     /// The chain has over 16 steps.
@@ -162,7 +249,7 @@ pub enum AliasState {
 
 impl AliasState {
     /// All states.
-    pub const ALL: [AliasState; 13] = [
+    pub const ALL: [AliasState; 14] = [
         AliasState::Pending,
         AliasState::Resolved,
         AliasState::NoData,
@@ -173,6 +260,7 @@ impl AliasState {
         AliasState::Refused,
         AliasState::Network,
         AliasState::NoResolver,
+        AliasState::RateLimited,
         AliasState::Loop,
         AliasState::ChainTooLong,
         AliasState::Filtered,
@@ -191,10 +279,16 @@ impl AliasState {
             AliasState::Refused => "Refused",
             AliasState::Network => "Network",
             AliasState::NoResolver => "NoResolver",
+            AliasState::RateLimited => "RateLimited",
             AliasState::Loop => "Loop",
             AliasState::ChainTooLong => "ChainTooLong",
             AliasState::Filtered => "Filtered",
         }
+    }
+
+    /// The state of this name.
+    pub fn from_text(text: &str) -> Option<AliasState> {
+        AliasState::ALL.into_iter().find(|state| state.text() == text)
     }
 
     /// Whether the last lookup brought no answer that says anything about the target.
@@ -204,7 +298,8 @@ impl AliasState {
             | AliasState::ServFail
             | AliasState::Refused
             | AliasState::Network
-            | AliasState::NoResolver => true,
+            | AliasState::NoResolver
+            | AliasState::RateLimited => true,
             AliasState::Pending
             | AliasState::Resolved
             | AliasState::NoData
@@ -224,16 +319,21 @@ pub struct FamilyAnswer {
     pub state: AliasState,
     /// Since when it is in this state.
     pub since: Moment,
-    /// Addresses of the last good answer in network order, one after another, sorted; empty for NODATA.
-    pub addresses: Arc<[u8]>,
+    /// Addresses of the last good answer; none for NODATA.
+    pub addresses: Addresses,
     /// When the last good answer (addresses or NODATA) was fetched; none if there never was one.
     pub last_ok: Option<Moment>,
-    /// Until when the last answer is fresh: `E` of alias.md section 5.
-    pub expires: Moment,
-    /// Highest hold of the last fetches in seconds: `T̂` of alias.md section 4.
-    pub longest_hold: u32,
+    /// Lowest TTL of the last good answer in seconds, as the upstream gave it; of NODATA, how long it is held.
+    pub ttl: u32,
+    /// Highest TTL of the last fetches in seconds, as upstreams gave them: `T̂` of alias.md section 4 before the clamp.
+    pub highest_ttl: u32,
     /// When it was last asked.
     pub checked: Option<Moment>,
+    /// When the addresses last became others.
+    pub changed: Option<Moment>,
+    /// Names of the target's chain from the first on that lies in a hosted zone: there the walk goes on in the server,
+    /// if the zone is trusted.
+    pub crossing: Option<Arc<[Name]>>,
 }
 
 impl FamilyAnswer {
@@ -242,13 +342,91 @@ impl FamilyAnswer {
         FamilyAnswer {
             state: AliasState::Pending,
             since: now,
-            addresses: Arc::new([]),
+            addresses: Addresses::default(),
             last_ok: None,
-            expires: now,
-            longest_hold: 0,
+            ttl: 0,
+            highest_ttl: 0,
             checked: None,
+            changed: None,
+            crossing: None,
         }
     }
+
+    /// For how many seconds the last good answer is held.
+    #[inline]
+    pub fn held(&self, hold: Hold) -> u32 {
+        if self.addresses.is_empty() { self.ttl } else { hold.clamp(self.ttl) }
+    }
+
+    /// Until when the last good answer is fresh: `E` of alias.md section 5.
+    #[inline]
+    pub fn expires(&self, hold: Hold) -> Moment {
+        self.last_ok.unwrap_or(self.since).plus_seconds(self.held(hold))
+    }
+
+    /// Highest hold of the last fetches in seconds: `T̂` of alias.md section 4.
+    #[inline]
+    pub fn longest_hold(&self, hold: Hold) -> u32 {
+        hold.clamp(self.highest_ttl)
+    }
+
+    /// The state as a record sees it that serves internal addresses or does not.
+    #[inline]
+    pub fn state_for(&self, internal: Internal) -> AliasState {
+        match (self.state, internal) {
+            (AliasState::Filtered, Internal::Kept) => AliasState::Resolved,
+            (state, Internal::Kept | Internal::Removed) => state,
+        }
+    }
+}
+
+/// When queries last asked for a target, family by family, in seconds since 1970-01-01 UTC. Queries write it and the
+/// engine reads it, in no order with anything else; it decides about pace alone.
+#[derive(Debug, Default)]
+pub struct Asked {
+    families: [AtomicU32; 2],
+    hinted: [AtomicU32; 2],
+}
+
+/// What is asked is no part of what is known.
+impl PartialEq for Asked {
+    fn eq(&self, _: &Asked) -> bool {
+        true
+    }
+}
+
+impl Eq for Asked {}
+
+impl Asked {
+    /// Notes a query: at most one store a second and worker.
+    #[inline]
+    pub fn note(&self, family: Family, now: Moment) {
+        store_once(&self.families[family as usize], now);
+    }
+
+    /// When a query last asked; none if none did.
+    pub fn at(&self, family: Family) -> Option<Moment> {
+        match self.families[family as usize].load(Ordering::Relaxed) {
+            0 => None,
+            seconds => Some(Moment(u64::from(seconds) * 1000)),
+        }
+    }
+
+    /// Whether a hint is due: true at most once a second and worker.
+    #[inline]
+    pub fn wants_hint(&self, family: Family, now: Moment) -> bool {
+        store_once(&self.hinted[family as usize], now)
+    }
+}
+
+#[inline]
+fn store_once(stamp: &AtomicU32, now: Moment) -> bool {
+    let seconds = (now.0 / 1000) as u32;
+    let is_new = stamp.load(Ordering::Relaxed) != seconds;
+    if is_new {
+        stamp.store(seconds, Ordering::Relaxed);
+    }
+    is_new
 }
 
 /// What is known of a target.
@@ -260,12 +438,14 @@ pub struct AliasEntry {
     pub a: FamilyAnswer,
     /// Its AAAA records.
     pub aaaa: FamilyAnswer,
+    /// When queries asked for it.
+    pub asked: Arc<Asked>,
 }
 
 impl AliasEntry {
     /// Nothing known yet of either family.
     pub fn pending(target: TargetKey, now: Moment) -> AliasEntry {
-        AliasEntry { target, a: FamilyAnswer::pending(now), aaaa: FamilyAnswer::pending(now) }
+        AliasEntry { target, a: FamilyAnswer::pending(now), aaaa: FamilyAnswer::pending(now), asked: Arc::default() }
     }
 
     /// The answer of a family.
@@ -291,6 +471,36 @@ impl AliasEntry {
     }
 }
 
+/// A record that leads to a target, for those who tell its owner.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Dependent {
+    /// Apex of the zone.
+    pub zone: Name,
+    /// The name at which it stands.
+    pub name: Name,
+    /// The owner that holds it, by its number in the store.
+    pub owner: u32,
+}
+
+/// A target that is in another state now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The target.
+    pub target: TargetKey,
+    /// What it was.
+    pub from: RecordState,
+    /// What it is.
+    pub to: RecordState,
+    /// Since when.
+    pub at: Moment,
+    /// Whether its domain may be free to register.
+    pub takeover_risk: bool,
+    /// Records that lead to it, some of them if there are many.
+    pub dependents: Vec<Dependent>,
+    /// How many lead to it.
+    pub count: u64,
+}
+
 /// What became of targets since the last batch: the controller puts it into the next Snapshot, `removed` first, then
 /// `put`, since a target may have gone and come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -299,12 +509,16 @@ pub struct AliasBatch {
     pub put: Vec<Arc<AliasEntry>>,
     /// Targets that nobody points to any more.
     pub removed: Vec<TargetKey>,
+    /// Targets in another state, for the history.
+    pub transitions: Vec<Transition>,
+    /// Targets whose records went into quarantine, for the history.
+    pub quarantined: Vec<Transition>,
 }
 
 impl AliasBatch {
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.put.is_empty() && self.removed.is_empty()
+        self.put.is_empty() && self.removed.is_empty() && self.transitions.is_empty() && self.quarantined.is_empty()
     }
 }
 
@@ -373,24 +587,28 @@ impl AliasTable {
 
     /// The entry of a target by the hash of its lower-case wire form.
     #[inline]
-    pub fn get(&self, hash: u64, wire: &[u8]) -> Option<&AliasEntry> {
-        self.entries.get(hash, |entry| entry.target.0.as_wire() == wire).map(AsRef::as_ref)
+    pub fn get(&self, hash: u64, wire: &[u8], group: Group) -> Option<&Arc<AliasEntry>> {
+        self.entries.get(keyed(hash, group), |entry| entry.target.name.as_wire() == wire && entry.target.group == group)
     }
 
     /// The entry of a target.
-    pub fn entry(&self, target: &TargetKey) -> Option<&AliasEntry> {
-        self.get(self.key.hash(target.0.as_wire()), target.0.as_wire())
+    pub fn entry(&self, target: &TargetKey) -> Option<&Arc<AliasEntry>> {
+        self.get(self.key.hash(target.name.as_wire()), target.name.as_wire(), target.group)
     }
 
     /// Puts an entry in, in the place of the one with its target.
     pub fn put(&mut self, entry: Arc<AliasEntry>) {
-        let wire = entry.target.0.clone();
-        self.entries.insert(self.key.hash(wire.as_wire()), entry, |one| one.target.0 == wire);
+        let target = entry.target.clone();
+        self.entries.insert(self.hash(&target), entry, |one| one.target == target);
     }
 
     /// Forgets a target.
     pub fn remove(&mut self, target: &TargetKey) {
-        self.entries.remove(self.key.hash(target.0.as_wire()), |one| one.target == *target);
+        self.entries.remove(self.hash(target), |one| one.target == *target);
+    }
+
+    fn hash(&self, target: &TargetKey) -> u64 {
+        keyed(self.key.hash(target.name.as_wire()), target.group)
     }
 
     /// Puts a batch in.
@@ -404,8 +622,8 @@ impl AliasTable {
     }
 
     /// All entries, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &AliasEntry> {
-        self.entries.iter().map(AsRef::as_ref)
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<AliasEntry>> {
+        self.entries.iter()
     }
 
     /// Number of targets.
@@ -417,4 +635,10 @@ impl AliasTable {
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
+}
+
+/// Targets of one name in different groups lie apart.
+#[inline]
+fn keyed(hash: u64, group: Group) -> u64 {
+    hash ^ u64::from(group.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -1,7 +1,9 @@
 //! What a query gets from what is known of an ALIAS target: the decision tables of alias.md sections 5 and 7.
 //! Pure, and without allocation: the addresses are lent from the answer.
 
-use super::alias::{AliasState, FamilyAnswer, Moment};
+use super::addresses::Chosen;
+use super::alias::{AliasState, Family, FamilyAnswer, Moment};
+use super::policy::{OnFailure, OnNxdomain, Policy, TtlMode};
 use crate::wire::codes::ExtendedError;
 
 /// How long after its expiry an answer still counts as fresh, in seconds: the time of a refresh.
@@ -17,66 +19,6 @@ const DEAD_CAP: u32 = 60;
 /// Highest TTL of NODATA of a target that says so itself, in seconds.
 const NODATA_CAP: u32 = 300;
 
-/// How the TTL served follows from that of the ALIAS and of the target (alias.md section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum TtlMode {
-    /// Counts down, but not below a quarter of the target's TTL or 60 s, so that caches never all come back at once.
-    #[default]
-    Smooth,
-    /// Counts down to 1.
-    Strict,
-    /// The target's highest TTL of late.
-    Fixed,
-    /// The ALIAS's own.
-    Override,
-}
-
-/// What a target that does not exist is answered with (alias.md section 7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum OnNxdomain {
-    /// The name exists without addresses.
-    #[default]
-    NoData,
-    /// SERVFAIL.
-    ServFail,
-    /// The last addresses to their bound, then NODATA.
-    Stale,
-}
-
-/// What a target that nothing is known of, because upstreams fail, is answered with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum OnFailure {
-    /// SERVFAIL.
-    #[default]
-    ServFail,
-    /// The name exists without addresses.
-    NoData,
-}
-
-/// Options of an ALIAS record that decide how it is served (alias.md section 1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// `ttlPolicy.mode`.
-    pub ttl: TtlMode,
-    /// `onNxdomain`.
-    pub on_nxdomain: OnNxdomain,
-    /// `onFailure`.
-    pub on_failure: OnFailure,
-    /// `maxStaleSeconds`: how long after its expiry the last good answer may be served.
-    pub max_stale_seconds: u32,
-}
-
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy {
-            ttl: TtlMode::default(),
-            on_nxdomain: OnNxdomain::default(),
-            on_failure: OnFailure::default(),
-            max_stale_seconds: 86_400,
-        }
-    }
-}
-
 /// An extended error and its text, for queries with OPT (RFC 8914).
 pub type Extended = (ExtendedError, &'static str);
 
@@ -85,8 +27,8 @@ pub type Extended = (ExtendedError, &'static str);
 pub enum Served<'a> {
     /// Addresses.
     Addresses {
-        /// In network order, one after another, sorted; never empty.
-        octets: &'a [u8],
+        /// The addresses, at least one.
+        addresses: Chosen<'a>,
         /// Seconds.
         ttl: u32,
         /// Whether the answer is past its time: then EDE 3 goes with it.
@@ -99,6 +41,13 @@ pub enum Served<'a> {
         /// What the client may be told.
         error: Option<Extended>,
     },
+    /// The static RRset beside the ALIAS, else as NODATA.
+    Fallback {
+        /// Highest TTL of that RRset, or of the SOA, in seconds.
+        cap: u32,
+        /// What the client may be told.
+        error: Extended,
+    },
     /// SERVFAIL.
     ServFail {
         /// What the client may be told.
@@ -108,54 +57,63 @@ pub enum Served<'a> {
     Pending,
 }
 
-/// The answer of a family, `other` being that of the other family of the same target. `record_ttl` is the TTL of the
-/// ALIAS in seconds, or the lowest of it and of the hosted steps from it to the target.
-pub fn served<'a>(
-    answer: &'a FamilyAnswer,
-    other: &FamilyAnswer,
-    record_ttl: u32,
-    now: Moment,
-    policy: &Policy,
-) -> Served<'a> {
-    let good = LastGood::of(answer, now, policy);
-    match answer.state {
+/// A family of a target with what is known of the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// The family.
+    pub family: Family,
+    /// What is known of it.
+    pub own: &'a FamilyAnswer,
+    /// What is known of the other family.
+    pub other: &'a FamilyAnswer,
+}
+
+/// The answer of a family. `record_ttl` is the TTL of the ALIAS in seconds, or the lowest of it and of the hosted steps
+/// from it to the target.
+#[inline]
+pub fn served<'a>(known: Known<'a>, record_ttl: u32, now: Moment, policy: &Policy) -> Served<'a> {
+    let answer = known.own;
+    let good = LastGood::of(answer, known.family, now, policy);
+    let stale = |addresses| Served::Addresses { addresses, ttl: record_ttl.min(STALE_TTL), stale: true };
+    match answer.state_for(policy.internal) {
         AliasState::Pending => Served::Pending,
         AliasState::Resolved | AliasState::NoData => match good {
             Some(good) => good.served(answer, record_ttl, now, policy),
             None => Served::Pending,
         },
-        AliasState::Suspect => match good {
-            Some(LastGood { addresses: true, .. }) => {
-                Served::Addresses { octets: &answer.addresses, ttl: record_ttl.min(STALE_TTL), stale: true }
-            }
-            Some(LastGood { addresses: false, .. }) => Served::NoData { soa_cap: UNSURE_CAP, error: Some(STALE) },
+        AliasState::Suspect => match good.map(|good| good.data) {
+            Some(Data::Addresses(addresses)) => stale(addresses),
+            Some(Data::None) => Served::NoData { soa_cap: UNSURE_CAP, error: Some(STALE) },
+            Some(Data::OnlyInternal) => FILTERED,
             None => dead(policy, UNSURE_CAP),
         },
         AliasState::TargetNxdomain => match (policy.on_nxdomain, good) {
-            (OnNxdomain::Stale, Some(LastGood { addresses: true, .. })) => {
-                Served::Addresses { octets: &answer.addresses, ttl: record_ttl.min(STALE_TTL), stale: true }
-            }
-            (OnNxdomain::NoData | OnNxdomain::ServFail | OnNxdomain::Stale, _) => dead(policy, DEAD_CAP),
+            (OnNxdomain::Stale, Some(LastGood { data: Data::Addresses(addresses), .. })) => stale(addresses),
+            (
+                OnNxdomain::NoData
+                | OnNxdomain::ServFail
+                | OnNxdomain::Stale
+                | OnNxdomain::Fallback
+                | OnNxdomain::Quarantine,
+                _,
+            ) => dead(policy, DEAD_CAP),
         },
         AliasState::Timeout | AliasState::ServFail | AliasState::Refused => {
-            failing(answer, good, other, record_ttl, now, policy, NO_ANSWER)
+            failing(known, good, record_ttl, now, policy, NO_ANSWER)
         }
-        AliasState::Network => failing(answer, good, other, record_ttl, now, policy, UNREACHABLE),
-        AliasState::NoResolver => failing(answer, good, other, record_ttl, now, policy, NO_RESOLVER),
-        AliasState::Loop => Served::NoData { soa_cap: DEAD_CAP, error: Some((ExtendedError::OTHER, "Loop")) },
-        AliasState::ChainTooLong => {
-            Served::NoData { soa_cap: DEAD_CAP, error: Some((ExtendedError::OTHER, "ChainTooLong")) }
-        }
-        AliasState::Filtered => Served::NoData {
-            soa_cap: DEAD_CAP,
-            error: Some((ExtendedError::OTHER, "alias addresses rejected by policy")),
-        },
+        AliasState::Network => failing(known, good, record_ttl, now, policy, UNREACHABLE),
+        AliasState::NoResolver => failing(known, good, record_ttl, now, policy, NO_RESOLVER),
+        AliasState::RateLimited => failing(known, good, record_ttl, now, policy, NOT_READY),
+        AliasState::Loop => LOOP,
+        AliasState::ChainTooLong => CHAIN_TOO_LONG,
+        AliasState::Filtered => FILTERED,
     }
 }
 
-/// What a query gets that waited for [`Served::Pending`] and whose time is over.
-pub fn deferral_expired(other: &FamilyAnswer, now: Moment, policy: &Policy) -> Served<'static> {
-    if has_addresses(other, now, policy) {
+/// What a query gets that waited for [`Served::Pending`] and whose time is over; `other` is what is known of the other
+/// family.
+pub fn deferral_expired(known: Known<'_>, now: Moment, policy: &Policy) -> Served<'static> {
+    if has_addresses(known, now, policy) {
         Served::NoData { soa_cap: UNSURE_CAP, error: Some(NOT_READY) }
     } else {
         Served::ServFail { error: NOT_READY }
@@ -169,93 +127,136 @@ const NO_RESOLVER: Extended = (ExtendedError::INVALID_DATA, "no resolver for ali
 /// For a query that waited for a target in vain.
 pub const NOT_READY: Extended = (ExtendedError::NOT_READY, "alias target is not resolved yet");
 const NO_TARGET: Extended = (ExtendedError::OTHER, "alias target does not exist");
+/// The answer of a chain that comes back to a name it had.
+pub const LOOP: Served<'static> = Served::NoData { soa_cap: DEAD_CAP, error: Some((ExtendedError::OTHER, "Loop")) };
+/// The answer of a chain with too many steps.
+pub const CHAIN_TOO_LONG: Served<'static> =
+    Served::NoData { soa_cap: DEAD_CAP, error: Some((ExtendedError::OTHER, "ChainTooLong")) };
+const FILTERED: Served<'static> =
+    Served::NoData { soa_cap: DEAD_CAP, error: Some((ExtendedError::OTHER, "alias addresses rejected by policy")) };
 
 /// The last NOERROR answer, if it may still be served.
 #[derive(Clone, Copy)]
-struct LastGood {
-    addresses: bool,
+struct LastGood<'a> {
+    data: Data<'a>,
     stale: bool,
 }
 
-impl LastGood {
-    fn of(answer: &FamilyAnswer, now: Moment, policy: &Policy) -> Option<LastGood> {
+/// What the last NOERROR answer has for a record.
+#[derive(Clone, Copy)]
+enum Data<'a> {
+    Addresses(Chosen<'a>),
+    OnlyInternal,
+    None,
+}
+
+impl<'a> LastGood<'a> {
+    #[inline]
+    fn of(answer: &'a FamilyAnswer, family: Family, now: Moment, policy: &Policy) -> Option<LastGood<'a>> {
         answer.last_ok?;
+        let expires = answer.expires(policy.hold);
         // What the grace admits is served even when nothing may be stale.
-        let last = answer.expires.plus_seconds(policy.max_stale_seconds.max(GRACE_SECONDS));
-        let stale = now >= answer.expires.plus_seconds(GRACE_SECONDS);
-        (now < last).then_some(LastGood { addresses: !answer.addresses.is_empty(), stale })
+        let last = expires.plus_seconds(policy.max_stale_seconds.max(GRACE_SECONDS));
+        if now >= last {
+            return None;
+        }
+        let chosen = answer.addresses.of(family, policy);
+        let data = match (chosen.is_empty(), answer.addresses.is_empty()) {
+            (false, _) => Data::Addresses(chosen),
+            (true, false) => Data::OnlyInternal,
+            (true, true) => Data::None,
+        };
+        Some(LastGood { data, stale: now >= expires.plus_seconds(GRACE_SECONDS) })
     }
 
-    fn served<'a>(self, answer: &'a FamilyAnswer, record_ttl: u32, now: Moment, policy: &Policy) -> Served<'a> {
-        match (self.addresses, self.stale) {
-            (true, stale) => {
-                Served::Addresses { octets: &answer.addresses, ttl: ttl(answer, record_ttl, now, policy.ttl), stale }
+    #[inline]
+    fn served(self, answer: &FamilyAnswer, record_ttl: u32, now: Moment, policy: &Policy) -> Served<'a> {
+        match (self.data, self.stale) {
+            (Data::Addresses(addresses), stale) => {
+                Served::Addresses { addresses, ttl: ttl(answer, record_ttl, now, policy), stale }
             }
-            (false, false) => Served::NoData { soa_cap: NODATA_CAP, error: None },
-            (false, true) => Served::NoData { soa_cap: STALE_TTL, error: Some(STALE) },
+            (Data::OnlyInternal, _) => FILTERED,
+            (Data::None, false) => Served::NoData { soa_cap: NODATA_CAP, error: None },
+            (Data::None, true) => Served::NoData { soa_cap: STALE_TTL, error: Some(STALE) },
         }
     }
 }
 
 /// The TTL served with addresses (alias.md section 5), whole seconds rounded down.
-fn ttl(answer: &FamilyAnswer, record_ttl: u32, now: Moment, mode: TtlMode) -> u32 {
-    if now >= answer.expires.plus_seconds(GRACE_SECONDS) {
+#[inline]
+fn ttl(answer: &FamilyAnswer, record_ttl: u32, now: Moment, policy: &Policy) -> u32 {
+    let expires = answer.expires(policy.hold);
+    if now >= expires.plus_seconds(GRACE_SECONDS) {
         return record_ttl.min(STALE_TTL);
     }
+    let longest = answer.longest_hold(policy.hold);
     // Never more than was ever held, should the clock have been set back.
-    let left = u32::try_from(answer.expires.seconds_since(now)).unwrap_or(u32::MAX).min(answer.longest_hold);
-    let wanted = match mode {
-        TtlMode::Smooth => left.max((answer.longest_hold / 4).min(60)),
+    let left = u32::try_from(expires.seconds_since(now)).unwrap_or(u32::MAX).min(longest);
+    let wanted = match policy.ttl {
+        TtlMode::Smooth => left.max((longest / 4).min(60)),
         TtlMode::Strict => left,
-        TtlMode::Fixed => answer.longest_hold,
+        TtlMode::Fixed => longest,
         TtlMode::Override => record_ttl,
     };
     record_ttl.min(wanted.max(1))
 }
 
 /// The answer of a target that does not exist.
-fn dead(policy: &Policy, soa_cap: u32) -> Served<'static> {
+fn dead(policy: &Policy, cap: u32) -> Served<'static> {
     match policy.on_nxdomain {
-        OnNxdomain::NoData | OnNxdomain::Stale => Served::NoData { soa_cap, error: Some(NO_TARGET) },
+        OnNxdomain::NoData | OnNxdomain::Stale | OnNxdomain::Quarantine => {
+            Served::NoData { soa_cap: cap, error: Some(NO_TARGET) }
+        }
+        OnNxdomain::Fallback => Served::Fallback { cap, error: NO_TARGET },
         OnNxdomain::ServFail => Served::ServFail { error: NO_TARGET },
     }
 }
 
+/// The answer of a target that hosted zones say does not exist.
+pub fn absent(policy: &Policy) -> Served<'static> {
+    dead(policy, DEAD_CAP)
+}
+
 /// The answer while upstreams fail.
 fn failing<'a>(
-    answer: &'a FamilyAnswer,
-    good: Option<LastGood>,
-    other: &FamilyAnswer,
+    known: Known<'a>,
+    good: Option<LastGood<'a>>,
     record_ttl: u32,
     now: Moment,
     policy: &Policy,
     error: Extended,
 ) -> Served<'a> {
     if let Some(good) = good {
-        return good.served(answer, record_ttl, now, policy);
+        return good.served(known.own, record_ttl, now, policy);
     }
     // SERVFAIL for one family makes some clients give up the other, which works.
-    if has_addresses(other, now, policy) {
+    if has_addresses(known, now, policy) {
         return Served::NoData { soa_cap: UNSURE_CAP, error: Some(error) };
     }
     match policy.on_failure {
         OnFailure::ServFail => Served::ServFail { error },
         OnFailure::NoData => Served::NoData { soa_cap: FAILURE_CAP, error: Some(error) },
+        OnFailure::Fallback => Served::Fallback { cap: FAILURE_CAP, error },
     }
 }
 
-/// Whether a family is answered with addresses.
-fn has_addresses(answer: &FamilyAnswer, now: Moment, policy: &Policy) -> bool {
-    let good = LastGood::of(answer, now, policy).is_some_and(|good| good.addresses);
-    match answer.state {
+/// Whether the other family is answered with addresses.
+fn has_addresses(known: Known<'_>, now: Moment, policy: &Policy) -> bool {
+    let answer = known.other;
+    let good = || {
+        let good = LastGood::of(answer, known.family.other(), now, policy);
+        good.is_some_and(|good| matches!(good.data, Data::Addresses(_)))
+    };
+    match answer.state_for(policy.internal) {
         AliasState::Resolved
         | AliasState::Suspect
         | AliasState::Timeout
         | AliasState::ServFail
         | AliasState::Refused
         | AliasState::Network
-        | AliasState::NoResolver => good,
-        AliasState::TargetNxdomain => good && policy.on_nxdomain == OnNxdomain::Stale,
+        | AliasState::NoResolver
+        | AliasState::RateLimited => good(),
+        AliasState::TargetNxdomain => policy.on_nxdomain == OnNxdomain::Stale && good(),
         AliasState::Pending
         | AliasState::NoData
         | AliasState::Loop
@@ -267,7 +268,8 @@ fn has_addresses(answer: &FamilyAnswer, now: Moment, policy: &Policy) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
+    use crate::zone::addresses::Addresses;
+    use crate::zone::policy::{Hold, Internal};
 
     const T0: Moment = Moment(1_000_000_000);
     const ADDRESS: [u8; 4] = [192, 0, 2, 10];
@@ -276,12 +278,41 @@ mod tests {
     fn known(state: AliasState, hold: u32, addresses: &[u8]) -> FamilyAnswer {
         FamilyAnswer {
             state,
-            since: T0,
-            addresses: Arc::from(addresses),
+            addresses: Addresses::new(addresses, Family::A),
             last_ok: Some(T0),
-            expires: T0.plus_seconds(hold),
-            longest_hold: hold,
+            ttl: hold,
+            highest_ttl: hold,
             checked: Some(T0),
+            ..FamilyAnswer::pending(T0)
+        }
+    }
+
+    /// What is served of A, in the words of the tables.
+    fn served(own: &FamilyAnswer, other: &FamilyAnswer, ttl: u32, now: Moment, policy: &Policy) -> Said {
+        Said::of(super::served(Known { family: Family::A, own, other }, ttl, now, policy))
+    }
+
+    /// As [`Served`], with the addresses themselves.
+    #[derive(Debug, PartialEq)]
+    enum Said {
+        Addresses(Vec<u8>, u32, bool),
+        NoData { soa_cap: u32, error: Option<Extended> },
+        Fallback { cap: u32, error: Extended },
+        ServFail { error: Extended },
+        Pending,
+    }
+
+    impl Said {
+        fn of(served: Served<'_>) -> Said {
+            match served {
+                Served::Addresses { addresses, ttl, stale } => {
+                    Said::Addresses(addresses.iter(Family::A).flatten().copied().collect(), ttl, stale)
+                }
+                Served::NoData { soa_cap, error } => Said::NoData { soa_cap, error },
+                Served::Fallback { cap, error } => Said::Fallback { cap, error },
+                Served::ServFail { error } => Said::ServFail { error },
+                Served::Pending => Said::Pending,
+            }
         }
     }
 
@@ -294,17 +325,17 @@ mod tests {
         T0.plus_seconds(seconds)
     }
 
-    fn addresses(ttl: u32, stale: bool) -> Served<'static> {
-        Served::Addresses { octets: &ADDRESS, ttl, stale }
+    fn addresses(ttl: u32, stale: bool) -> Said {
+        Said::Addresses(ADDRESS.to_vec(), ttl, stale)
     }
 
     fn nodata(soa_cap: u32, error: Option<u16>) -> (u32, Option<u16>) {
         (soa_cap, error)
     }
 
-    fn of_nodata(served: Served<'_>) -> (u32, Option<u16>) {
-        match served {
-            Served::NoData { soa_cap, error } => (soa_cap, error.map(|(code, _)| code.0)),
+    fn of_nodata(said: Said) -> (u32, Option<u16>) {
+        match said {
+            Said::NoData { soa_cap, error } => (soa_cap, error.map(|(code, _)| code.0)),
             other => panic!("not NODATA: {other:?}"),
         }
     }
@@ -312,7 +343,7 @@ mod tests {
     #[test]
     fn every_row_of_the_ttl_table() {
         use TtlMode::{Fixed, Override, Smooth, Strict};
-        // ALIAS TTL, hold (R clamped to 5..3600), mode, seconds since the fetch, TTL served.
+        // ALIAS TTL, TTL of the target, mode, seconds since the fetch, TTL served.
         for (alias, hold, mode, seconds, wanted) in [
             (300, 60, Smooth, 0, 60),
             (300, 60, Smooth, 50, 15),
@@ -320,12 +351,12 @@ mod tests {
             (300, 60, Fixed, 50, 60),
             (300, 60, Override, 50, 300),
             (5, 300, Smooth, 0, 5),
-            (300, 5, Smooth, 0, 5),
-            (300, 5, Smooth, 4, 1),
-            (300, 5, Strict, 0, 5),
-            (300, 5, Strict, 6, 1),
-            (7200, 3600, Smooth, 0, 3600),
-            (7200, 3600, Smooth, 3599, 60),
+            (300, 1, Smooth, 0, 5),
+            (300, 1, Smooth, 4, 1),
+            (300, 0, Strict, 0, 5),
+            (300, 0, Strict, 6, 1),
+            (7200, 604_800, Smooth, 0, 3600),
+            (7200, 604_800, Smooth, 3599, 60),
             (600, 30, Smooth, 0, 30),
             (300, 60, Smooth, 62, 15),
             (0, 60, Smooth, 0, 0),
@@ -355,7 +386,7 @@ mod tests {
             (AliasState::Resolved, 10, addresses(50, false)),
             (AliasState::Resolved, 64, addresses(15, false)),
             (AliasState::Resolved, 65, addresses(30, true)),
-            (AliasState::Resolved, 60 + day, Served::Pending),
+            (AliasState::Resolved, 60 + day, Said::Pending),
             (AliasState::Suspect, 10, addresses(30, true)),
             (AliasState::Timeout, 62, addresses(15, false)),
             (AliasState::Timeout, 60 + day - 1, addresses(30, true)),
@@ -363,6 +394,7 @@ mod tests {
             (AliasState::Refused, 66, addresses(30, true)),
             (AliasState::Network, 66, addresses(30, true)),
             (AliasState::NoResolver, 66, addresses(30, true)),
+            (AliasState::RateLimited, 66, addresses(30, true)),
         ] {
             let answer = known(state, 60, &ADDRESS);
             assert_eq!(served(&answer, &other, 300, at(seconds), &policy), wanted, "{state:?} {seconds}");
@@ -384,7 +416,7 @@ mod tests {
             (AliasState::Filtered, "alias addresses rejected by policy"),
         ] {
             let answer = known(state, 60, &ADDRESS);
-            let wanted = Served::NoData { soa_cap: 60, error: Some((ExtendedError::OTHER, text)) };
+            let wanted = Said::NoData { soa_cap: 60, error: Some((ExtendedError::OTHER, text)) };
             assert_eq!(served(&answer, &other, 300, at(10), &policy), wanted, "{state:?}");
         }
     }
@@ -398,6 +430,7 @@ mod tests {
             (AliasState::Refused, 22),
             (AliasState::Network, 23),
             (AliasState::NoResolver, 24),
+            (AliasState::RateLimited, 14),
         ];
         for (state, code) in failing {
             let past = known(state, 60, &ADDRESS);
@@ -405,7 +438,7 @@ mod tests {
                 let when = at(60 + 86_400);
                 for other in [never(AliasState::Pending), never(state), known(AliasState::NoData, 90_000, &[])] {
                     match served(&answer, &other, 300, when, &policy) {
-                        Served::ServFail { error } => assert_eq!(error.0.0, code, "{state:?}"),
+                        Said::ServFail { error } => assert_eq!(error.0.0, code, "{state:?}"),
                         found => panic!("{state:?}: {found:?}"),
                     }
                     let lenient = Policy { on_failure: OnFailure::NoData, ..policy };
@@ -420,9 +453,9 @@ mod tests {
         }
         let suspect = never(AliasState::Suspect);
         let unsure = served(&suspect, &suspect, 300, at(1), &policy);
-        assert_eq!(unsure, Served::NoData { soa_cap: 5, error: Some(NO_TARGET) });
+        assert_eq!(unsure, Said::NoData { soa_cap: 5, error: Some(NO_TARGET) });
         let pending = never(AliasState::Pending);
-        assert_eq!(served(&pending, &known(AliasState::Resolved, 60, &ADDRESS), 300, at(1), &policy), Served::Pending);
+        assert_eq!(served(&pending, &known(AliasState::Resolved, 60, &ADDRESS), 300, at(1), &policy), Said::Pending);
     }
 
     #[test]
@@ -430,11 +463,11 @@ mod tests {
         let answer = known(AliasState::TargetNxdomain, 60, &ADDRESS);
         let other = never(AliasState::TargetNxdomain);
         let with = |on_nxdomain| Policy { on_nxdomain, ..Policy::default() };
-        let nodata = Served::NoData { soa_cap: 60, error: Some(NO_TARGET) };
+        let nodata = Said::NoData { soa_cap: 60, error: Some(NO_TARGET) };
         assert_eq!(served(&answer, &other, 300, at(9), &with(OnNxdomain::NoData)), nodata);
         assert_eq!(
             served(&answer, &other, 300, at(9), &with(OnNxdomain::ServFail)),
-            Served::ServFail { error: NO_TARGET }
+            Said::ServFail { error: NO_TARGET }
         );
         assert_eq!(served(&answer, &other, 300, at(9), &with(OnNxdomain::Stale)), addresses(30, true));
         assert_eq!(served(&answer, &other, 300, at(60 + 86_400), &with(OnNxdomain::Stale)), nodata);
@@ -446,16 +479,55 @@ mod tests {
         let answer = known(AliasState::Timeout, 60, &ADDRESS);
         let other = never(AliasState::Timeout);
         assert_eq!(served(&answer, &other, 300, at(64), &policy), addresses(15, false));
-        assert!(matches!(served(&answer, &other, 300, at(65), &policy), Served::ServFail { .. }));
+        assert!(matches!(served(&answer, &other, 300, at(65), &policy), Said::ServFail { .. }));
+    }
+
+    fn expired(other: &FamilyAnswer, policy: &Policy) -> Said {
+        let own = never(AliasState::Pending);
+        Said::of(deferral_expired(Known { family: Family::A, own: &own, other }, at(1), policy))
+    }
+
+    #[test]
+    fn options_of_a_record_decide_what_it_has_of_a_target() {
+        let other = never(AliasState::NoData);
+        let with = |policy: Policy, answer: &FamilyAnswer, seconds| served(answer, &other, 300, at(seconds), &policy);
+        // Its own bounds of the hold: fresh or stale by them.
+        let answer = known(AliasState::Resolved, 60, &ADDRESS);
+        let held = |min, max| Policy { hold: Hold { min, max }, ..Policy::default() };
+        assert_eq!(with(held(5, 10), &answer, 0), addresses(10, false));
+        assert_eq!(with(held(5, 10), &answer, 15), addresses(30, true));
+        assert_eq!(with(held(120, 3_600), &answer, 0), addresses(120, false));
+        // Internal addresses.
+        let inside = known(AliasState::Filtered, 60, &[10, 0, 0, 1]);
+        assert_eq!(of_nodata(with(Policy::default(), &inside, 1)), nodata(60, Some(0)));
+        let kept = Policy { internal: Internal::Kept, ..Policy::default() };
+        assert_eq!(with(kept, &inside, 1), Said::Addresses(vec![10, 0, 0, 1], 59, false));
+        let failing = known(AliasState::Timeout, 60, &[10, 0, 0, 1]);
+        assert_eq!(of_nodata(with(Policy::default(), &failing, 1)), nodata(60, Some(0)));
+        // How many.
+        let two = known(AliasState::Resolved, 60, &[192, 0, 2, 1, 192, 0, 2, 2]);
+        let Said::Addresses(one, ..) = with(Policy { max_addresses: 1, ..Policy::default() }, &two, 1) else {
+            panic!("addresses")
+        };
+        assert_eq!(one.len(), 4);
+        // Falling back.
+        let gone = never(AliasState::TargetNxdomain);
+        let fallback = Policy { on_nxdomain: OnNxdomain::Fallback, ..Policy::default() };
+        assert_eq!(with(fallback, &gone, 1), Said::Fallback { cap: 60, error: NO_TARGET });
+        let quarantine = Policy { on_nxdomain: OnNxdomain::Quarantine, ..Policy::default() };
+        assert_eq!(of_nodata(with(quarantine, &gone, 1)), nodata(60, Some(0)));
+        let lenient = Policy { on_failure: OnFailure::Fallback, ..Policy::default() };
+        let cut_off = never(AliasState::Refused);
+        assert_eq!(with(lenient, &cut_off, 1), Said::Fallback { cap: 30, error: NO_ANSWER });
     }
 
     #[test]
     fn a_query_that_waited_in_vain_gets_an_answer_that_spares_the_other_family() {
         let policy = Policy::default();
         let healthy = known(AliasState::Resolved, 60, &ADDRESS);
-        assert_eq!(of_nodata(deferral_expired(&healthy, at(1), &policy)), nodata(5, Some(14)));
+        assert_eq!(of_nodata(expired(&healthy, &policy)), nodata(5, Some(14)));
         let pending = never(AliasState::Pending);
-        assert!(matches!(deferral_expired(&pending, at(1), &policy), Served::ServFail { error } if error.0.0 == 14));
+        assert!(matches!(expired(&pending, &policy), Said::ServFail { error } if error.0.0 == 14));
     }
 
     #[test]
@@ -466,11 +538,11 @@ mod tests {
         for second in 0..3_600 {
             let now = at(second);
             // Refreshed two seconds late each time.
-            if now >= answer.expires.plus_seconds(2) {
-                answer.expires = now.plus_seconds(60);
+            if now >= answer.expires(policy.hold).plus_seconds(2) {
+                answer.last_ok = Some(now);
             }
             match served(&answer, &other, 300, now, &policy) {
-                Served::Addresses { ttl, stale: false, .. } => assert!((15..=60).contains(&ttl), "{second}: {ttl}"),
+                Said::Addresses(_, ttl, false) => assert!((15..=60).contains(&ttl), "{second}: {ttl}"),
                 found => panic!("{second}: {found:?}"),
             }
         }

@@ -64,7 +64,19 @@ pub fn walk<'a>(
     family: Family,
     scratch: &mut HashedName,
 ) -> WalkEnd<'a> {
-    walk_by_steps(snapshot, trust, from_zone, alias, family, scratch, |_, _| {})
+    walk_by_steps(snapshot, trust, (from_zone, alias), alias.target, family, scratch, |_, _| {})
+}
+
+/// As [`walk`], from another name that the chain of the target came to.
+pub fn walk_from<'a>(
+    snapshot: &'a Snapshot,
+    trust: &Trust,
+    (from_zone, alias): (&Zone, AliasRef<'_>),
+    start: &Name,
+    family: Family,
+    scratch: &mut HashedName,
+) -> WalkEnd<'a> {
+    walk_by_steps(snapshot, trust, (from_zone, alias), start.as_wire(), family, scratch, |_, _| {})
 }
 
 /// As [`walk`], and gives the records walked over, in order, as presentation text for people: the ALIAS itself, which
@@ -82,7 +94,7 @@ pub fn trace<'a>(
         format!("{} {rtype} {}", text(owner), text(target))
     };
     let mut path = vec![line(name.as_wire(), Rtype::ALIAS, alias.target)];
-    let end = walk_by_steps(snapshot, trust, from_zone, alias, family, scratch, |node, rrset| {
+    let end = walk_by_steps(snapshot, trust, (from_zone, alias), alias.target, family, scratch, |node, rrset| {
         path.push(line(node.name(), rrset.rtype, step_target(rrset)));
     });
     (end, path)
@@ -93,14 +105,14 @@ pub fn trace<'a>(
 fn walk_by_steps<'a>(
     snapshot: &'a Snapshot,
     trust: &Trust,
-    from_zone: &Zone,
-    alias: AliasRef<'_>,
+    (from_zone, alias): (&Zone, AliasRef<'_>),
+    start: &[u8],
     family: Family,
     scratch: &mut HashedName,
     mut each: impl FnMut(&Node, RRsetRef<'_>),
 ) -> WalkEnd<'a> {
     let key = snapshot.key();
-    if !scratch.load(key, alias.target) {
+    if !scratch.load(key, start) {
         return WalkEnd::NameError;
     }
     let mut ttl = u32::MAX;
@@ -173,22 +185,23 @@ enum AtNode<'a> {
     Nothing,
 }
 
-/// Addresses that stand at the name go before its ALIAS: where both may stand, they replace it (alias.md section 1).
+/// An ALIAS goes before addresses that stand at its name: where they replace it, its family is left out of the published
+/// record, and else they are its fallback (alias.md section 1, `static`).
 #[inline]
 fn at_node(node: &Node, family: Family) -> AtNode<'_> {
-    if let Some(rrset) = node.rrset(family.rtype()) {
-        return AtNode::Addresses(rrset);
-    }
     let flags = node.flags();
-    if flags.has(Flags::CNAME)
-        && let Some(rrset) = node.rrset(Rtype::CNAME)
-    {
-        return AtNode::Onward(rrset);
-    }
     if flags.has(Flags::ALIAS)
         && let Some(rrset) = node.rrset(Rtype::ALIAS)
         && let Some(nested) = AliasRef::decode(rrset.first())
         && nested.has(family)
+    {
+        return AtNode::Onward(rrset);
+    }
+    if let Some(rrset) = node.rrset(family.rtype()) {
+        return AtNode::Addresses(rrset);
+    }
+    if flags.has(Flags::CNAME)
+        && let Some(rrset) = node.rrset(Rtype::CNAME)
     {
         return AtNode::Onward(rrset);
     }
@@ -232,13 +245,9 @@ mod tests {
 
     fn alias(target: &str, families: &[&str]) -> Vec<u8> {
         let all = families.is_empty();
-        AliasRecord {
-            target: name(target).as_wire().to_vec(),
-            a: all || families.contains(&"A"),
-            aaaa: all || families.contains(&"AAAA"),
-            owners: vec![OWNER, 3],
-        }
-        .encode()
+        let plain = AliasRecord::plain(name(target).as_wire().to_vec(), vec![OWNER, 3]);
+        let (a, aaaa) = (all || families.contains(&"A"), all || families.contains(&"AAAA"));
+        AliasRecord { a, aaaa, ..plain }.encode()
     }
 
     fn key() -> HashKey {

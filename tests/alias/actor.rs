@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenured::alias::actor::{Setup, spawn};
-use tenured::alias::addresses::Internal;
+use tenured::alias::engine::MAX_IN_FLIGHT;
 use tenured::alias::engine::Refreshed;
 use tenured::alias::handle::{AliasHandle, Ended};
+use tenured::alias::pace::Pace;
 use tenured::alias::resolver::Upstreams;
 use tenured::clock::Clock;
 use tenured::wire::codes::Rtype;
 use tenured::wire::name::{HashKey, Name};
-use tenured::zone::alias::{AliasBatch, AliasEntry, AliasRecord, AliasState, Moment};
+use tenured::zone::alias::{AliasBatch, AliasEntry, AliasRecord, AliasState, Family, Moment};
 use tenured::zone::content::Zone;
 use tenured::zone::node::RRset;
+use tenured::zone::policy::Hold;
 use tenured::zone::published::SnapshotWriter;
 use tenured::zone::snapshot::Snapshot;
 use tenured::zone::walk::Trust;
@@ -50,10 +52,11 @@ impl Controller {
             published: writer.published(),
             revisions: watched,
             trust: Trust::default(),
-            internal: Internal::Removed,
+            lookups: MAX_IN_FLIGHT,
+            pace: Pace::default(),
             seed: 5,
         };
-        let upstreams = Upstreams::new(&[upstream.address]).expect("an upstream");
+        let upstreams = Upstreams::new(&[vec![upstream.address]]).expect("an upstream");
         let (handle, task) = spawn(upstreams, setup, batches_out);
         Controller { writer, current, revisions, batches, clock, handle, task }
     }
@@ -71,7 +74,7 @@ impl Controller {
             .into_iter()
             .map(|target| {
                 let target = name(target).as_wire().to_vec();
-                let record = AliasRecord { target, a: true, aaaa: true, owners: vec![1] };
+                let record = AliasRecord::plain(target, vec![1]);
                 RRset { rtype: Rtype::ALIAS, ttl: 300, records: vec![record.encode()] }
             })
             .collect();
@@ -83,7 +86,7 @@ impl Controller {
     /// Takes in batches until the target is as wanted.
     async fn until(&mut self, is: impl Fn(Option<&AliasEntry>) -> bool) {
         let target = target(TARGET);
-        while !is(self.current.alias.entry(&target)) {
+        while !is(self.current.alias.entry(&target).map(AsRef::as_ref)) {
             let batch = tokio::time::timeout(Duration::from_secs(10), self.batches.recv()).await;
             self.current.alias.apply(batch.expect("a batch in time").expect("the actor runs"));
             self.publish();
@@ -113,12 +116,12 @@ async fn an_alias_that_is_published_is_resolved_and_one_that_goes_is_forgotten()
     controller.set("www.example.com.", Some(TARGET));
     controller.until_both_are(AliasState::Resolved).await;
     let entry = controller.current.alias.entry(&target(TARGET)).expect("the entry");
-    assert_eq!(*entry.a.addresses, [192, 0, 2, 10]);
+    assert_eq!(*entry.a.addresses.octets(Family::A), [192, 0, 2, 10]);
 
     let view = controller.handle.status_of(&target(TARGET)).await.expect("the actor").expect("the target");
     assert_eq!(view.status.records, 1);
     assert_eq!(view.records.iter().map(|one| one.name.to_string()).collect::<Vec<_>>(), ["www.example.com."]);
-    assert!(view.status.a.next_refresh.is_some_and(|next| next >= entry.a.expires));
+    assert!(view.status.a.next_refresh.is_some_and(|next| next >= entry.a.expires(Hold::default())));
 
     controller.set("www.example.com.", None);
     // Once it tells that no record is left, a minute goes by.
@@ -152,7 +155,7 @@ async fn a_target_that_dies_is_found_out_at_its_refresh_and_by_request() {
     controller.clock.advance(31_000);
     controller.until_both_are(AliasState::TargetNxdomain).await;
     let entry = controller.current.alias.entry(&target(TARGET)).expect("the entry");
-    assert_eq!(*entry.a.addresses, [192, 0, 2, 10], "what it was is kept");
+    assert_eq!(*entry.a.addresses.octets(Family::A), [192, 0, 2, 10], "what it was is kept");
 }
 
 #[tokio::test]

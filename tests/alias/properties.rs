@@ -3,11 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
-use tenured::alias::addresses::Internal;
 use tenured::alias::engine::{Action, Engine, Event, MAX_IN_FLIGHT, Settings};
 use tenured::alias::lookup::{Answer, Failure, Lookup, Outcome, Report, Upstream};
+use tenured::alias::pace::Pace;
+use tenured::alias::slot::Want;
 use tenured::wire::name::HashKey;
 use tenured::zone::alias::{AliasState, AliasTable, Family, Moment, TargetKey};
+use tenured::zone::policy::Hold;
 
 use crate::timeline::{address, name_error, no_data, target};
 
@@ -49,6 +51,8 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
+const WANT: Want = Want { owner: 1, hold: Hold { min: 5, max: 3_600 } };
+
 fn numbered(number: u8) -> TargetKey {
     target(&format!("host-{number}.proxy.test."))
 }
@@ -65,9 +69,9 @@ impl World {
     fn new(upstreams: usize) -> World {
         World {
             engine: Engine::new(Settings {
-                upstreams,
+                upstreams: vec![upstreams],
                 in_flight: MAX_IN_FLIGHT,
-                internal: Internal::Removed,
+                pace: Pace::default(),
                 seed: 11,
             }),
             now: Moment(1_790_000_000_000),
@@ -112,7 +116,7 @@ impl World {
         match what {
             Happens::Wanted(number) => {
                 *self.records.entry(numbered(number)).or_default() += 1;
-                self.step(Event::Wanted(numbered(number)));
+                self.step(Event::Wanted(numbered(number), WANT));
             }
             Happens::Unwanted(number) => {
                 // Records only go that came.
@@ -120,7 +124,7 @@ impl World {
                     return;
                 };
                 *records -= 1;
-                self.step(Event::Unwanted(numbered(number)));
+                self.step(Event::Unwanted(numbered(number), WANT));
             }
             Happens::Hint(number) => self.step(Event::Hint(numbered(number))),
             Happens::Refresh(number) => self.step(Event::Refresh(numbered(number))),
@@ -132,10 +136,13 @@ impl World {
         }
     }
 
-    /// Lets time pass while every lookup brings this.
+    /// Lets time pass while queries ask for all targets and every lookup brings this.
     fn settle(&mut self, seconds: u32, outcome: &Outcome) {
         let end = self.now.plus_seconds(seconds);
         loop {
+            for entry in self.table.iter() {
+                Family::BOTH.iter().for_each(|family| entry.asked.note(*family, self.now));
+            }
             while !self.flying.is_empty() {
                 self.land(0, Upstream(0), outcome.clone());
             }
@@ -176,7 +183,7 @@ proptest! {
             if *records > 0 {
                 for family in Family::BOTH {
                     prop_assert_eq!(entry.map(|one| one.family(family).state), Some(AliasState::Resolved));
-                    prop_assert!(entry.is_some_and(|one| one.family(family).expires.plus_seconds(5) > world.now));
+                    prop_assert!(entry.is_some_and(|one| one.family(family).expires(Hold::default()).plus_seconds(5) > world.now));
                 }
             } else {
                 prop_assert!(entry.is_none());
@@ -189,7 +196,7 @@ proptest! {
         // And once no record is left, nothing is.
         for (target, records) in world.records.clone() {
             for _ in 0..records {
-                world.step(Event::Unwanted(target.clone()));
+                world.step(Event::Unwanted(target.clone(), WANT));
             }
         }
         world.settle(61, &name_error());

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use tenured::alias::addresses::Internal;
 use tenured::alias::engine::{Action, Engine, Event, MAX_IN_FLIGHT, Settings};
 use tenured::alias::lookup::{Answer, Ask, Failure, Lookup, Outcome, Report, Upstream};
+use tenured::alias::pace::Pace;
+use tenured::alias::slot::Want;
 use tenured::wire::name::{HashKey, Name};
-use tenured::zone::alias::{AliasEntry, AliasState, AliasTable, Family, FamilyAnswer, Moment, TargetKey};
-use tenured::zone::served::{Policy, Served, served};
+use tenured::zone::alias::{AliasEntry, AliasState, AliasTable, Family, FamilyAnswer, Moment, TargetKey, Transition};
+use tenured::zone::policy::{Hold, Policy};
+use tenured::zone::served::{Known, Served, served};
 
 /// Milliseconds that every upstream takes.
 pub(crate) const LATENCY: u64 = 10;
@@ -25,15 +27,29 @@ pub(crate) struct Timeline {
     /// Every lookup: milliseconds since the start, family, upstream.
     pub(crate) asked: Vec<(u64, Family, u8)>,
     pub(crate) batches: usize,
+    /// What became of targets.
+    pub(crate) transitions: Vec<Transition>,
+    /// Whether queries ask for the target all the time.
+    pub(crate) traffic: Traffic,
 }
+
+/// What queries do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Traffic {
+    Steady,
+    None,
+}
+
+/// A record with default options.
+pub(crate) const WANT: Want = Want { owner: 1, hold: Hold { min: 5, max: 3_600 } };
 
 impl Timeline {
     pub(crate) fn new(upstreams: u8) -> Timeline {
         let start = Moment(1_790_000_000_000);
         let settings = Settings {
-            upstreams: usize::from(upstreams),
+            upstreams: vec![usize::from(upstreams)],
             in_flight: MAX_IN_FLIGHT,
-            internal: Internal::Removed,
+            pace: Pace::default(),
             seed: 7,
         };
         Timeline {
@@ -46,6 +62,8 @@ impl Timeline {
             flying: Vec::new(),
             asked: Vec::new(),
             batches: 0,
+            transitions: Vec::new(),
+            traffic: Traffic::Steady,
         }
     }
 
@@ -70,6 +88,7 @@ impl Timeline {
                     Action::Lookup(lookup) => self.fly(lookup),
                     Action::Publish(batch) => {
                         self.batches += 1;
+                        self.transitions.extend(batch.transitions.iter().cloned());
                         self.table.apply(batch);
                     }
                 }
@@ -107,13 +126,24 @@ impl Timeline {
             let lands = self.flying.iter().map(|(when, _, _)| *when).min();
             let next = [lands, self.engine.next_wakeup()].into_iter().flatten().min();
             match next {
-                Some(next) if next <= end => self.now = self.now.max(next),
+                Some(next) if next <= end => {
+                    self.now = self.now.max(next);
+                    self.query();
+                }
                 Some(_) | None => break,
             }
             self.settle();
         }
         self.now = end;
         self.settle();
+    }
+
+    fn query(&self) {
+        if self.traffic == Traffic::Steady {
+            for entry in self.table.iter() {
+                Family::BOTH.iter().for_each(|family| entry.asked.note(*family, self.now));
+            }
+        }
     }
 
     pub(crate) fn entry(&self) -> &AliasEntry {
@@ -130,8 +160,29 @@ impl Timeline {
 
     /// What a query gets through an ALIAS of 300 s with default options.
     pub(crate) fn dig(&self, family: Family) -> Served<'_> {
+        self.dig_with(family, &Policy::default())
+    }
+
+    /// What a query gets through an ALIAS of 300 s with this policy.
+    pub(crate) fn dig_with(&self, family: Family, policy: &Policy) -> Served<'_> {
         let entry = self.entry();
-        served(entry.family(family), entry.family(family.other()), 300, self.now, &Policy::default())
+        let known = Known { family, own: entry.family(family), other: entry.family(family.other()) };
+        served(known, 300, self.now, policy)
+    }
+
+    /// What is served, in short: addresses and TTL, `stale` before it if it is.
+    pub(crate) fn says(&self, family: Family) -> String {
+        match self.dig(family) {
+            Served::Addresses { addresses, ttl, stale } => {
+                format!("{}{} addresses {ttl}", if stale { "stale " } else { "" }, addresses.count())
+            }
+            Served::NoData { soa_cap, error } => {
+                format!("nodata {soa_cap} {}", error.map_or(String::new(), |(code, _)| code.0.to_string()))
+            }
+            Served::Fallback { cap, .. } => format!("fallback {cap}"),
+            Served::ServFail { error } => format!("servfail {}", error.0.0),
+            Served::Pending => "pending".to_owned(),
+        }
     }
 
     /// How often a family was asked since a moment, given in milliseconds since the start.
@@ -145,7 +196,7 @@ impl Timeline {
 }
 
 pub(crate) fn target(text: &str) -> TargetKey {
-    TargetKey(Name::parse(text).expect("a name"))
+    TargetKey::of(Name::parse(text).expect("a name"))
 }
 
 pub(crate) fn address(ttl: u32) -> Outcome {

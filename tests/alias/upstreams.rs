@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use tenured::alias::addresses::{Admitted, Internal, admit};
 use tenured::alias::lookup::{Ask, Failure, Outcome, Upstream as Number};
 use tenured::alias::resolver::{Resolve, Upstreams};
+use tenured::zone::addresses::Addresses;
 use tenured::zone::alias::Family;
+use tenured::zone::policy::Policy;
 
 use crate::timeline::target;
 use crate::upstream::{A, AAAA, CNAME, Say, Transport, Upstream, Value};
@@ -15,7 +16,7 @@ const TARGET: &str = "edge.proxy.test.";
 
 async fn ask(servers: &[&Upstream], family: Family) -> (Option<Number>, Outcome) {
     let addresses: Vec<SocketAddr> = servers.iter().map(|one| one.address).collect();
-    let upstreams = Upstreams::new(&addresses).expect("upstreams");
+    let upstreams = Upstreams::new(&[addresses]).expect("upstreams");
     heard(&upstreams, family, Ask::Any).await
 }
 
@@ -88,7 +89,7 @@ async fn the_names_of_a_chain_are_told() {
         ("c.test", 600, Value::Address("192.0.2.10")),
     ];
     server.says(TARGET, A, Say::Records(records));
-    let upstreams = Upstreams::new(&[server.address]).expect("an upstream");
+    let upstreams = Upstreams::new(&[vec![server.address]]).expect("an upstream");
     let answer = upstreams.lookup(&target(TARGET), Family::A, Ask::Any).await;
     assert_eq!(answer.chain.iter().map(ToString::to_string).collect::<Vec<_>>(), ["b.test.", "c.test."]);
 }
@@ -137,7 +138,7 @@ async fn a_chain_to_the_local_host_brings_an_address_that_the_engine_rejects() {
     }
     let (_, outcome) = ask(&[&server], Family::A).await;
     let Outcome::Addresses { octets, .. } = outcome else { panic!("{outcome:?}") };
-    assert_eq!(admit(&octets, Family::A, Internal::Removed), Admitted::OnlyInternal);
+    assert!(Addresses::new(&octets, Family::A).is_internal());
 }
 
 const NAMES: [&str; 19] = [
@@ -195,11 +196,11 @@ async fn codes_and_dead_ports_are_failures_of_their_kind() {
         let server = Upstream::start().await;
         server.address
     };
-    let upstreams = Upstreams::new(&[dead]).expect("upstreams");
+    let upstreams = Upstreams::new(&[vec![dead]]).expect("upstreams");
     let (_, outcome) = heard(&upstreams, Family::A, Ask::Any).await;
     // The library sends from sockets that are not connected, so that a closed port looks like silence.
     assert!(matches!(outcome, Outcome::Failed(Failure::Network | Failure::Timeout)), "{outcome:?}");
-    let none = Upstreams::new(&[]).expect("no upstreams");
+    let none = Upstreams::new(&[vec![]]).expect("no upstreams");
     assert_eq!(heard(&none, Family::A, Ask::Any).await, (None, Outcome::Failed(Failure::NoResolver)));
 }
 
@@ -225,7 +226,7 @@ async fn a_silent_server_is_helped_out_by_the_next() {
     let (silent, well) = (Upstream::start().await, Upstream::start().await);
     silent.says(TARGET, A, Say::Silence);
     well.says(TARGET, A, address("192.0.2.10"));
-    let upstreams = Upstreams::new(&[silent.address, well.address]).expect("upstreams");
+    let upstreams = Upstreams::new(&[vec![silent.address, well.address]]).expect("upstreams");
     for _ in 0..3 {
         let began = Instant::now();
         let answer = heard(&upstreams, Family::A, Ask::Any).await;
@@ -243,7 +244,7 @@ async fn a_server_that_was_slow_goes_last_from_then_on() {
     let (slow, well) = (Upstream::start().await, Upstream::start().await);
     slow.says(TARGET, A, Say::Late(100, Box::new(address("192.0.2.10"))));
     well.says(TARGET, A, address("192.0.2.10"));
-    let upstreams = Upstreams::new(&[slow.address, well.address]).expect("upstreams");
+    let upstreams = Upstreams::new(&[vec![slow.address, well.address]]).expect("upstreams");
     let who = async || heard(&upstreams, Family::A, Ask::Any).await.0;
     assert_eq!(who().await, Some(Number(0)));
     assert_eq!(who().await, Some(Number(1)));
@@ -256,7 +257,7 @@ async fn a_second_opinion_comes_from_another_server() {
     let (first, second) = (Upstream::start().await, Upstream::start().await);
     first.says(TARGET, A, Say::NameError(vec![], Some(60)));
     second.says(TARGET, A, address("192.0.2.10"));
-    let upstreams = Upstreams::new(&[first.address, second.address]).expect("upstreams");
+    let upstreams = Upstreams::new(&[vec![first.address, second.address]]).expect("upstreams");
     let (who, outcome) = heard(&upstreams, Family::A, Ask::Any).await;
     assert_eq!((who, outcome), (Some(Number(0)), Outcome::NameError { ttl: Some(60) }));
     let (who, outcome) = heard(&upstreams, Family::A, Ask::OtherThan(Number(0))).await;
@@ -300,9 +301,9 @@ async fn of_sixty_addresses_over_tcp_the_same_sixteen_are_kept() {
         let (outcome, _server) = of_one(Say::OnlyByTcp(Box::new(Say::Records(records)))).await;
         let Outcome::Addresses { octets, .. } = outcome else { panic!("{outcome:?}") };
         assert_eq!(octets.len(), 60 * 4);
-        kept.push(admit(&octets, Family::A, Internal::Removed));
+        kept.push(Addresses::new(&octets, Family::A));
     }
-    assert!(matches!(&kept[0], Admitted::Some(addresses) if addresses.len() == 16 * 4));
+    assert_eq!(kept[0].of(Family::A, &Policy::default()).count(), 16);
     kept.dedup();
     assert_eq!(kept.len(), 1);
 }
@@ -324,7 +325,7 @@ async fn forged_replies_before_the_true_one_are_ignored() {
 async fn id_port_and_letter_case_differ_from_query_to_query() {
     let server = Upstream::start().await;
     server.says(TARGET, A, address("192.0.2.10"));
-    let upstreams = Upstreams::new(&[server.address]).expect("upstreams");
+    let upstreams = Upstreams::new(&[vec![server.address]]).expect("upstreams");
     for _ in 0..12 {
         heard(&upstreams, Family::A, Ask::Any).await;
     }

@@ -50,8 +50,18 @@ fn the_example_of_each_write_is_taken_by_the_server() {
             }
             let filled =
                 if operation["operationId"] == "createZone" { "/v1/zones/new.example.".to_owned() } else { filled };
-            let (status, answer) = service.api(&method.to_uppercase(), &format!("{filled}?dryRun=true"), Some(&body));
-            assert!(matches!(status, 200 | 201), "{method} {filled}: {status} {answer}");
+            let mut parameters = operation["parameters"].as_array().into_iter().flatten();
+            if parameters.any(|one| one["name"] == "dryRun") {
+                let (status, answer) =
+                    service.api(&method.to_uppercase(), &format!("{filled}?dryRun=true"), Some(&body));
+                assert!(matches!(status, 200 | 201), "{method} {filled}: {status} {answer}");
+                assert!(operation["responses"].get(status.to_string()).is_some(), "{method} {filled}: {status}");
+                sent += 1;
+                continue;
+            }
+            // What changes nothing has no dry run; what it is about need not be there, and nobody looks targets up here.
+            let (status, answer) = service.api(&method.to_uppercase(), &filled, Some(&body));
+            assert!(matches!(status, 200 | 202 | 404 | 503), "{method} {filled}: {status} {answer}");
             assert!(operation["responses"].get(status.to_string()).is_some(), "{method} {filled}: {status}");
             sent += 1;
         }

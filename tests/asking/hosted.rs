@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use tenured::wire::codes::Rtype;
 use tenured::wire::name::Name;
+use tenured::zone::addresses::Addresses;
 use tenured::zone::alias::{AliasEntry, AliasRecord, AliasState, Family, FamilyAnswer, Moment, TargetKey};
 use tenured::zone::content::Zone;
 use tenured::zone::file::{NoInclude, read};
 use tenured::zone::node::RRset;
+use tenured::zone::policy::Policy;
 use tenured::zone::snapshot::Snapshot;
 
 use super::{key, name};
@@ -50,10 +52,11 @@ fn publish_alias(rrset: &mut RRset, hosting: &Hosting) {
     for record in &mut rrset.records {
         let target = std::mem::take(record);
         let alias = AliasRecord {
-            target,
             a: hosting.families.contains(&Family::A),
             aaaa: hosting.families.contains(&Family::Aaaa),
-            owners: vec![hosting.owner],
+            // As many as a static RRset has, so that the two can be compared.
+            policy: Policy { max_addresses: 64, ..Policy::default() },
+            ..AliasRecord::plain(target, vec![hosting.owner])
         };
         *record = alias.encode();
     }
@@ -92,40 +95,30 @@ pub fn family_answer(words: &[&str], now: Moment) -> FamilyAnswer {
         }
     }
     let fetched = Moment(now.0 - age * 1000);
-    answer.addresses = addresses.into();
+    let family = if addresses.len() % 16 == 0 { Family::Aaaa } else { Family::A };
+    answer.addresses = Addresses::new(&addresses, family);
     answer.since = fetched;
     answer.checked = Some(fetched);
     answer.last_ok = good.then_some(fetched);
-    answer.expires = fetched.plus_seconds(hold);
-    answer.longest_hold = hold;
+    answer.ttl = hold;
+    answer.highest_ttl = hold;
     answer
 }
 
 fn state(word: &str) -> AliasState {
-    const ALL: [AliasState; 13] = [
-        AliasState::Pending,
-        AliasState::Resolved,
-        AliasState::NoData,
-        AliasState::Suspect,
-        AliasState::TargetNxdomain,
-        AliasState::Timeout,
-        AliasState::ServFail,
-        AliasState::Refused,
-        AliasState::Network,
-        AliasState::NoResolver,
-        AliasState::Loop,
-        AliasState::ChainTooLong,
-        AliasState::Filtered,
-    ];
-    ALL.into_iter().find(|state| state.text().eq_ignore_ascii_case(word)).unwrap_or_else(|| panic!("state {word}"))
+    AliasState::ALL
+        .into_iter()
+        .find(|state| state.text().eq_ignore_ascii_case(word))
+        .unwrap_or_else(|| panic!("state {word}"))
 }
 
 /// An entry of a target; a family of which nothing is said is Pending.
 pub fn entry(target: &str, a: Option<FamilyAnswer>, aaaa: Option<FamilyAnswer>, now: Moment) -> Arc<AliasEntry> {
     let pending = || FamilyAnswer::pending(now);
     Arc::new(AliasEntry {
-        target: TargetKey(name(target)),
+        target: TargetKey::of(name(target)),
         a: a.unwrap_or_else(pending),
         aaaa: aaaa.unwrap_or_else(pending),
+        asked: Arc::default(),
     })
 }

@@ -1,7 +1,7 @@
 //! What points at nothing after a write is listed, or the write refused (ownership.md section 3.4, alias.md section 2).
 
 use tenured::control::dangling::Refs;
-use tenured::control::{Request, Terms};
+use tenured::control::{Conditions, Request};
 use tenured::ledger::code::Code;
 use tenured::ledger::command::{Change, Command, DeleteOwner, Fate};
 use tenured::ledger::report::{ItemOutcome, Refusal, Report};
@@ -45,7 +45,7 @@ fn dangling(report: &Report) -> Vec<String> {
 
 async fn blocked(server: &Server, command: Command) -> Result<Report, Refusal> {
     let request = Request { command, actor: admin(), dry_run: false, request_id: String::new() };
-    server.handle.submit_on(request, Terms { refs: Refs::Block, ..Terms::default() }).await
+    server.handle.submit_on(request, Conditions { refs: Refs::Block, ..Conditions::default() }).await
 }
 
 fn delete(texts: &[(&str, &str)]) -> Command {

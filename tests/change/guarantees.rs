@@ -38,7 +38,7 @@ async fn an_apply_after_a_missed_delete_takes_the_orphan_away() {
     assert_eq!(server.served("www.example.com."), ["CNAME 300 edge.example.net."]);
     server.apply(WEB, &["example.com. ALIAS edge.example.net."]).await;
     assert!(server.is_nxdomain("www.example.com."));
-    assert_eq!(server.values("example.com.", "ALIAS"), ["edge.example.net. 3"]);
+    assert_eq!(server.values("example.com.", "ALIAS"), ["edge.example.net. 7"]);
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn a_queued_claim_is_served_in_the_moment_the_holder_lets_go() {
         let report = server.run(Command::Apply(wanted)).await.expect("queued");
         assert_eq!(count(&report, ItemOutcome::Queued), 1, "{:?}", items(&report));
     }
-    assert_eq!(server.served("www.example.com."), ["ALIAS 300 edge.example.net. 3"]);
+    assert_eq!(server.served("www.example.com."), ["ALIAS 300 edge.example.net. 7"]);
     let report = server.delete("team-a", "www.example.com.", "ALIAS").await.expect("a delete");
     assert_eq!(items(&report), ["www.example.com. ALIAS deleted promoted team-b"]);
     assert_eq!(server.served("www.example.com."), ["CNAME 300 b.example.net."]);

@@ -76,7 +76,9 @@ async fn claims_read_many_at_a_time_are_served_as_claims_read_one_by_one() {
         for reading in [Reading::Paged, Reading::RowByRow] {
             let mut alarms = Alarms::default();
             let key = HashKey::new(5, 17);
-            let snapshot = load::load(&mut writer, key, reading, &mut alarms).await.expect("a store that is read");
+            let snapshot = load::load(&mut writer, key, &Default::default(), reading, &mut alarms)
+                .await
+                .expect("a store that is read");
             read.push((content(&snapshot), alarms));
         }
         let records: u64 = read[0].0.values().map(|lines| lines.len() as u64).sum();

@@ -14,6 +14,7 @@ mod steps;
 mod store;
 mod support;
 mod sweeps;
+mod targets;
 mod tokens;
 mod transfers;
 mod types;

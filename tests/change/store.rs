@@ -144,6 +144,7 @@ async fn a_second_server_on_the_same_store_is_told_who_is_first() {
         clock: server.clock.clone(),
         key: HashKey::new(1, 2),
         trust: Trust::default(),
+        terms: Default::default(),
     };
     let error = control::start(options).await.expect_err("it is in use");
     assert!(matches!(error, StoreError::InUse { process: Some(process), .. } if process == std::process::id()));
@@ -162,9 +163,15 @@ async fn a_store_of_a_newer_version_is_refused_with_a_sentence() {
     )
     .await;
     sql.close().await;
-    let error = control::start(Options { database, clock, key: HashKey::new(1, 2), trust: Trust::default() })
-        .await
-        .expect_err("it is newer");
+    let error = control::start(Options {
+        database,
+        clock,
+        key: HashKey::new(1, 2),
+        trust: Trust::default(),
+        terms: Default::default(),
+    })
+    .await
+    .expect_err("it is newer");
     assert!(matches!(error, StoreError::Newer(_)), "{error}");
 }
 

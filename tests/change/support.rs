@@ -16,6 +16,7 @@ use tenured::wire::codes::Rtype;
 use tenured::wire::hashed::HashedName;
 use tenured::wire::name::{HashKey, Name};
 use tenured::wire::presentation;
+use tenured::zone::alias::AliasRef;
 use tenured::zone::alias::Moment;
 use tenured::zone::content::Lookup;
 use tenured::zone::walk::Trust;
@@ -43,6 +44,7 @@ impl Server {
             clock: clock.clone(),
             key: HashKey::new(0x5eed, 0x00dd),
             trust: Trust::default(),
+            terms: Default::default(),
         };
         let started = control::start(options).await.expect("a store that opens");
         Server {
@@ -156,14 +158,11 @@ impl Server {
         let zone = snapshot.zone_of(&at).cloned();
         let Some(node) = zone.as_ref().and_then(|zone| zone.node(&at)) else { return Vec::new() };
         let Some(rrset) = node.rrset(Rtype::ALIAS) else { return Vec::new() };
-        let rdata = rrset.first();
-        let length = tenured::wire::name::wire_length(rdata).expect("a target");
-        let id_of = |number: &[u8]| {
-            let number = u32::from_le_bytes(number.try_into().expect("four octets"));
+        let id_of = |number: u32| {
             let owner = owners.iter().find(|one| one.owner.number.0 == number).expect("an owner that is there");
             owner.owner.id.to_string()
         };
-        rdata[length + 1..].chunks_exact(4).map(id_of).collect()
+        AliasRef::decode(rrset.first()).expect("a record").owners().map(id_of).collect()
     }
 
     /// Whether a query for the name finds none.

@@ -116,7 +116,7 @@ async fn a_file_is_imported_with_its_serial_and_again_without_a_change() {
     assert_eq!(report.subject, Some(ItemOutcome::Created));
     assert_eq!(report.summary.count(ItemOutcome::Created), 7, "{:?}", items(&report));
     assert_eq!(server.serial("example.com."), 17);
-    assert_eq!(server.values("example.com.", "ALIAS"), ["www.example.com. 3"]);
+    assert_eq!(server.values("example.com.", "ALIAS"), ["www.example.com. 7"]);
     assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
     assert_eq!(report.warnings[0].code, "occluded");
     assert_eq!(server.claims_of("zone:example.com.").await.len(), 7);

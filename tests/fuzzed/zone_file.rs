@@ -82,7 +82,7 @@ fn published(file: &ZoneFile) -> Zone {
         for rrset in here.iter_mut().filter(|rrset| rrset.rtype == Rtype::ALIAS) {
             for rdata in &mut rrset.records {
                 let target = std::mem::take(rdata);
-                *rdata = AliasRecord { target, a: true, aaaa: true, owners: vec![7] }.encode();
+                *rdata = AliasRecord::plain(target, vec![7]).encode();
             }
         }
         zone.set(&group[0].0, &here);

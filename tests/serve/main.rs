@@ -1,5 +1,6 @@
 //! The real binary, asked over DNS and HTTP.
 
+mod alias;
 mod crash;
 #[path = "../support/dns.rs"]
 mod dns;
@@ -17,3 +18,5 @@ mod server;
 mod sockets;
 mod sweeps;
 mod transfers;
+#[path = "../support/upstream.rs"]
+mod upstream;

@@ -83,6 +83,14 @@ impl Server {
         self.child.wait().expect("its end").code()
     }
 
+    /// Ends it by SIGINT, which has it end at once and in order.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn interrupt(mut self) {
+        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        self.child.wait().expect("its end");
+    }
+
     fn end(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();

@@ -38,6 +38,7 @@ impl Service {
             clock: clock.clone(),
             key: HashKey::new(5, 17),
             trust: Trust::default(),
+            terms: std::sync::Arc::default(),
         };
         let http = runtime.block_on(async {
             let started = control::start(options).await.expect("a store");
@@ -46,6 +47,7 @@ impl Service {
                 reader: started.reader,
                 alias: None,
                 trust: std::sync::Arc::default(),
+                terms: std::sync::Arc::default(),
                 clock: clock.clone(),
                 defaults: Defaults::default(),
                 readiness: readiness.clone(),

@@ -21,7 +21,7 @@ fn published(file: &ZoneFile) -> Zone {
                 let mut rrset = rrset.clone();
                 if rrset.rtype == Rtype::ALIAS {
                     for rdata in &mut rrset.records {
-                        *rdata = AliasRecord { target: rdata.clone(), a: true, aaaa: false, owners: vec![7] }.encode();
+                        *rdata = AliasRecord { aaaa: false, ..AliasRecord::plain(rdata.clone(), vec![7]) }.encode();
                     }
                 }
                 rrset

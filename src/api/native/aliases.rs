@@ -1,22 +1,28 @@
 //! `/v1/alias-targets` and `/v1/aliases/{name}`: targets, their states, and who depends on them (alias.md section 9).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
+use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::check_rows;
 use super::records::zone_filter;
 use crate::alias::LastError;
+use crate::alias::engine::Refreshed;
 use crate::alias::handle::TargetView;
+use crate::alias::references::RecordKey;
 use crate::api::alias_view::{self, Combined, FamilyView, RecordView, Serving};
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
-use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocument};
+use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocument, RefreshedDocument};
+use crate::api::json::{self, BodyLimit};
 use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
+use crate::control::Terms;
 use crate::ledger::claim::ClaimState;
 use crate::ledger::code::Code;
 use crate::ledger::owner::OwnerId;
@@ -24,11 +30,13 @@ use crate::store::paging::{Cursor, Page};
 use crate::store::rows::{ClaimFilter, ClaimRow, OwnerFilter};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
-use crate::zone::alias::{AliasEntry, AliasState, Family, Moment, RecordState, TargetKey};
+use crate::zone::alias::{AliasEntry, AliasState, Family, Group, Moment, RecordState, TargetKey};
 use crate::zone::snapshot::Snapshot;
 
 /// Most owners whose claims are read one owner after the other.
 const MAX_NARROW: u32 = 200;
+/// Names and targets of one request to refresh, at most.
+const MAX_REFRESHED: usize = 1_000;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -36,16 +44,18 @@ pub(super) fn routes() -> Vec<Route> {
             .with(&["state", "owner", "zone", "target", "olderThan", "limit", "continue"])
             .repeating(&["state"]),
         Route::new(Method::GET, "/v1/aliases/{name}", Access::Read, show_one).with(&["zone"]),
+        Route::new(Method::POST, "/v1/alias-targets/refresh", Access::Write, refresh).taking(BodyLimit::Small),
     ]
 }
 
-/// Target of a row, and whether it is external: the order of the list.
+/// Target of a row, and the group of upstreams that it is asked of, by number: the order of the list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct TargetCursor(Name, bool);
+struct TargetCursor(Name, Option<u8>);
 
 impl TargetCursor {
-    fn of(row: &AliasTargetDocument) -> Option<TargetCursor> {
-        Some(TargetCursor(Name::parse(&row.target).ok()?, row.upstream_group.is_some()))
+    fn of(row: &AliasTargetDocument, terms: &Terms) -> Option<TargetCursor> {
+        let group = row.upstream_group.as_deref().map(|group| terms.group(Some(group)).0);
+        Some(TargetCursor(Name::parse(&row.target).ok()?, group))
     }
 }
 
@@ -53,12 +63,13 @@ impl Cursor for TargetCursor {
     const LIST: &'static str = "alias-targets";
 
     fn parts(&self) -> Vec<String> {
-        vec![self.0.to_string(), self.1.to_string()]
+        vec![self.0.to_string(), self.1.map_or_else(String::new, |group| group.to_string())]
     }
 
     fn read(parts: &[String]) -> Option<TargetCursor> {
-        let [target, external] = parts else { return None };
-        Some(TargetCursor(Name::parse(target).ok()?, external.parse().ok()?))
+        let [target, group] = parts else { return None };
+        let group = if group.is_empty() { None } else { Some(group.parse().ok()?) };
+        Some(TargetCursor(Name::parse(target).ok()?, group))
     }
 }
 
@@ -112,12 +123,13 @@ async fn list(call: Call) -> Result<Response, Refused> {
         let target = target.to_string();
         rows.retain(|row| row.target == target);
     }
+    let terms = &call.state.terms;
     let page = paging::page::<TargetCursor>(&call)?;
     if let Some(after) = &page.after {
-        rows.retain(|row| TargetCursor::of(row).is_some_and(|one| one > *after));
+        rows.retain(|row| TargetCursor::of(row, terms).is_some_and(|one| one > *after));
     }
     let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-    let next = if rows.len() > limit { rows.get(limit - 1).and_then(TargetCursor::of) } else { None };
+    let next = if rows.len() > limit { rows.get(limit - 1).and_then(|row| TargetCursor::of(row, terms)) } else { None };
     rows.truncate(limit);
     paging::shown(revision, rows, next)
 }
@@ -133,6 +145,56 @@ async fn show_one(call: Call) -> Result<Response, Refused> {
         ))
     })?;
     document(StatusCode::OK, &row)
+}
+
+/// Which targets are asked now.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = AliasRefresh)]
+pub(super) struct RefreshFields {
+    /// Names of ALIAS records.
+    #[serde(default)]
+    names: Vec<String>,
+    /// Names of targets.
+    #[serde(default)]
+    targets: Vec<String>,
+}
+
+async fn refresh(call: Call) -> Result<Response, Refused> {
+    let fields: RefreshFields = json::read(&call.body())?;
+    if fields.names.is_empty() && fields.targets.is_empty() {
+        return Err(Refused::bad_request("names or targets say what is asked anew"));
+    }
+    if fields.names.len() + fields.targets.len() > MAX_REFRESHED {
+        return Err(Refused::new(Code::LimitExceeded, format!("at most {MAX_REFRESHED} names and targets at a time")));
+    }
+    let mut keys: BTreeSet<TargetKey> = BTreeSet::new();
+    for text in &fields.names {
+        let name = name_of("names", text)?;
+        let filter = ClaimFilter { name: Some(name.clone()), ..alias_filter() };
+        let (_, looked) = look(&call, &[filter]).await?;
+        if looked.is_empty() {
+            return Err(Refused::not_found(format!("no ALIAS is served at {name}")));
+        }
+        for view in looked.into_iter().map(|one| one.view).filter(|view| view.external) {
+            keys.insert(TargetKey { name: view.end, group: view.group });
+        }
+    }
+    for text in &fields.targets {
+        let name = name_of("targets", text)?;
+        for number in 0..call.state.terms.groups.len() {
+            let group = Group(u8::try_from(number).unwrap_or(u8::MAX));
+            keys.insert(TargetKey { name: name.clone(), group });
+        }
+    }
+    let Some(handle) = &call.state.alias else {
+        return Err(Refused::new(Code::StorageUnavailable, "targets are not looked up here"));
+    };
+    let stopping = |_| Refused::new(Code::StorageUnavailable, "the server is stopping: try again later");
+    let refreshed = handle.refresh(keys.into_iter().collect()).await.map_err(stopping)?;
+    let count = |wanted: Refreshed| refreshed.iter().filter(|one| **one == wanted).count() as u64;
+    let answer = RefreshedDocument { accepted: count(Refreshed::Accepted), coalesced: count(Refreshed::Coalesced) };
+    document(StatusCode::ACCEPTED, &answer)
 }
 
 fn alias_filter() -> ClaimFilter {
@@ -179,20 +241,47 @@ async fn look(call: &Call, filters: &[ClaimFilter]) -> Result<(u64, Vec<Looked>)
             parents.insert(row.claim.owner_id.clone(), above);
         }
     }
+    let dead = dead_inside(call).await;
     let snapshot = call.state.handle.published().get();
     let now = call.state.clock.now();
     let looked = rows.iter().filter_map(|row| {
         let above = parents.get(&row.claim.owner_id).cloned().unwrap_or_default();
-        one(call, &snapshot, row, above, now)
+        one(call, &snapshot, row, above, &dead, now)
     });
     Ok((revision, looked.collect()))
 }
 
-fn one(call: &Call, snapshot: &Snapshot, row: &ClaimRow, parents: Vec<String>, now: Moment) -> Option<Looked> {
+/// Records whose target a zone here says not to exist, and since when.
+pub(super) async fn dead_inside(call: &Call) -> HashMap<RecordKey, Moment> {
+    match &call.state.alias {
+        // The engine ends before the API does at a stop.
+        Some(handle) => handle.dead_inside().await.unwrap_or_default(),
+        None => HashMap::new(),
+    }
+}
+
+/// Where a claim stands, as the engine knows records.
+pub(super) fn record_key(row: &ClaimRow) -> RecordKey {
+    RecordKey { zone: row.zone.clone(), name: row.claim.name.clone() }
+}
+
+/// Who looks at targets, for people: the name of this machine.
+fn vantage() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map_or_else(|_| "tenured".to_owned(), |name| name.trim().to_owned())
+}
+
+fn one(
+    call: &Call,
+    snapshot: &Snapshot,
+    row: &ClaimRow,
+    parents: Vec<String>,
+    dead: &HashMap<RecordKey, Moment>,
+    now: Moment,
+) -> Option<Looked> {
     let zone = snapshot.zone(&row.zone)?;
     let node = zone.node(&row.claim.name)?;
-    let rrset = node.rrset(Rtype::ALIAS)?;
-    let view = alias_view::view(snapshot, &call.state.trust, zone, node, rrset, now)?;
+    let view = alias_view::view(snapshot, &call.state.trust, zone, node, dead.get(&record_key(row)).copied(), now)?;
     let (state, since) = view.state();
     let best = view.best();
     let record = AliasRecordDocument {
@@ -217,18 +306,18 @@ fn family_name(family: Family) -> String {
     family.rtype().to_string()
 }
 
-fn family(view: &FamilyView) -> (String, FamilyDocument) {
+pub(super) fn family(view: &FamilyView) -> (String, FamilyDocument) {
     let state = view.state.map_or("Static", |state| state.text()).to_owned();
-    let document =
-        FamilyDocument { state, addresses: view.addresses.clone(), last_addresses: view.last_addresses.clone() };
-    (family_name(view.family), document)
+    let (addresses, last_addresses) = (view.addresses.clone(), view.last_addresses.clone());
+    (family_name(view.family), FamilyDocument { state, addresses, last_addresses, ..FamilyDocument::default() })
 }
 
 /// Records by the name at which their walks end, in canonical order of those.
 async fn grouped(call: &Call, looked: Vec<Looked>) -> Result<Vec<AliasTargetDocument>, Refused> {
-    let mut groups: BTreeMap<(Name, bool), Vec<Looked>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Name, Option<Group>), Vec<Looked>> = BTreeMap::new();
     for one in looked {
-        groups.entry((one.view.end.clone(), one.view.external)).or_default().push(one);
+        let group = one.view.external.then_some(one.view.group);
+        groups.entry((one.view.end.clone(), group)).or_default().push(one);
     }
     let known: HashMap<TargetKey, TargetView> = match &call.state.alias {
         Some(handle) => {
@@ -241,12 +330,13 @@ async fn grouped(call: &Call, looked: Vec<Looked>) -> Result<Vec<AliasTargetDocu
     let snapshot = call.state.handle.published().get();
     Ok(groups
         .into_iter()
-        .map(|((end, external), records)| {
-            if external {
-                let key = TargetKey(end);
+        .map(|((end, group), records)| {
+            if let Some(group) = group {
+                let key = TargetKey { name: end, group };
                 let status = known.get(&key);
-                let entry = status.map(|view| view.status.entry.as_ref()).or_else(|| snapshot.alias.entry(&key));
-                outside(&key.0, entry, status, records)
+                let entry = status.map(|view| &view.status.entry).or_else(|| snapshot.alias.entry(&key));
+                let group = call.state.terms.group_name(group).unwrap_or("unknown");
+                outside(group, &key.name, entry.map(AsRef::as_ref), status, records)
             } else {
                 inside(&end, records)
             }
@@ -255,6 +345,7 @@ async fn grouped(call: &Call, looked: Vec<Looked>) -> Result<Vec<AliasTargetDocu
 }
 
 fn outside(
+    group: &str,
     end: &Name,
     entry: Option<&AliasEntry>,
     status: Option<&TargetView>,
@@ -262,7 +353,7 @@ fn outside(
 ) -> AliasTargetDocument {
     let mut row = AliasTargetDocument {
         target: end.to_string(),
-        upstream_group: Some("default".to_owned()),
+        upstream_group: Some(group.to_owned()),
         state: Combined::of(&[(AliasState::Pending, None)]).text().to_owned(),
         records: records.into_iter().map(|one| one.record).collect(),
         ..AliasTargetDocument::default()
@@ -278,6 +369,17 @@ fn outside(
     }
     if let Some(view) = status {
         let probes = [view.status.a, view.status.aaaa];
+        let upstream = view.upstream.map(|address| address.ip().to_string());
+        row.vantage = upstream.map(|upstream| format!("{} via {upstream}", vantage()));
+        row.addresses_changed_at =
+            Family::BOTH.iter().filter_map(|one| view.status.entry.family(*one).changed).max().map(show::moment);
+        row.chain = view.status.chain.iter().map(Name::to_string).collect();
+        row.takeover_risk = view.status.takeover_risk;
+        for (family, probe) in Family::BOTH.into_iter().zip(probes) {
+            if let Some(known) = row.families.get_mut(&family_name(family)) {
+                known.rtt_millis = probe.took;
+            }
+        }
         row.next_refresh_at = probes.iter().filter_map(|probe| probe.next_refresh).min().map(show::moment);
         row.last_error = probes.iter().find_map(|probe| probe.last_error).map(last_error);
     }
@@ -293,9 +395,14 @@ fn last_error(error: LastError) -> String {
 
 fn known_family(entry: &AliasEntry, family: Family) -> FamilyDocument {
     let answer = entry.family(family);
-    let last = alias_view::texts(family, &answer.addresses);
+    let last = alias_view::texts(family, answer.addresses.octets(family));
     let addresses = if answer.state == AliasState::Resolved { last.clone() } else { Vec::new() };
-    FamilyDocument { state: answer.state.text().to_owned(), addresses, last_addresses: last }
+    FamilyDocument {
+        state: answer.state.text().to_owned(),
+        addresses,
+        last_addresses: last,
+        ..FamilyDocument::default()
+    }
 }
 
 fn inside(end: &Name, records: Vec<Looked>) -> AliasTargetDocument {

@@ -5,17 +5,16 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
+use super::alias_options;
 use crate::api::call::{Call, owner_id};
 use crate::api::documents::SourceDocument;
 use crate::api::json::{self, unique_map};
 use crate::api::problem::Refused;
-use crate::ledger::alias_options::{AliasOptions, StaticMode};
 use crate::ledger::code::Code;
 use crate::ledger::command::{BadWish, OnConflict, OwnerKeys, Wish};
 use crate::ledger::lease::LeaseKeys;
 use crate::ledger::limits::{MAX_RECORDS, MAX_TEXT};
 use crate::ledger::owner::Source;
-use crate::ledger::report::Problem;
 use crate::ledger::wish::{self, RecordText};
 use crate::zone::node::MAX_RECORDS as MAX_VALUES;
 
@@ -76,7 +75,7 @@ pub(super) struct RecordFields {
 impl RecordFields {
     /// The record as the ledger takes it; what is wrong with it is the item's, not the request's.
     pub(super) fn read(self) -> Result<Wish, BadWish> {
-        let alias = self.alias.map(alias_options).transpose().map_err(|problem| BadWish {
+        let alias = self.alias.map(alias_options::read).transpose().map_err(|problem| BadWish {
             key: wish::read_key(self.zone.as_deref(), &self.name, &self.rtype)
                 .ok()
                 .map(|(_, name, rtype)| (name, rtype)),
@@ -107,60 +106,6 @@ pub(super) fn records(fields: Vec<RecordFields>) -> Result<Vec<Result<Wish, BadW
     Ok(fields.into_iter().map(RecordFields::read).collect())
 }
 
-/// Options of an ALIAS (alias.md section 1). A key or value that only a later version acts upon is refused if it asks
-/// for anything but the default, which is what this version does.
-fn alias_options(given: BTreeMap<String, Value>) -> Result<AliasOptions, Problem> {
-    let invalid = |detail: String| Problem::new(Code::AliasOptionInvalid, detail);
-    let unsupported = |key: &str| {
-        Problem::new(
-            Code::AliasOptionUnsupported,
-            format!("alias.{key} is not supported by this version: leave it out"),
-        )
-    };
-    let mut options = AliasOptions::default();
-    for (key, value) in given {
-        match key.as_str() {
-            "families" => {
-                let families = value.as_array().filter(|families| !families.is_empty());
-                let families = families.ok_or_else(|| invalid("alias.families is a list of A and AAAA".to_owned()))?;
-                (options.a, options.aaaa) = (false, false);
-                for family in families {
-                    match family.as_str() {
-                        Some("A") => options.a = true,
-                        Some("AAAA") => options.aaaa = true,
-                        Some(_) | None => return Err(invalid("alias.families has A and AAAA alone".to_owned())),
-                    }
-                }
-            }
-            "static" => {
-                options.static_mode = match value.as_str() {
-                    Some("reject") => StaticMode::Reject,
-                    Some("override") => StaticMode::Override,
-                    Some("fallback") => return Err(unsupported("static: fallback")),
-                    Some(_) | None => return Err(invalid("alias.static is reject or override".to_owned())),
-                }
-            }
-            "ttlPolicy"
-            | "maxAddresses"
-            | "onNxdomain"
-            | "onFailure"
-            | "maxStaleSeconds"
-            | "quarantineAfterSeconds"
-            | "upstreamGroup"
-            | "allowPrivate"
-            | "mode"
-            | "https"
-            | "ecs"
-            | "validate" => return Err(unsupported(&key)),
-            _ => {
-                let key: String = key.chars().take(64).collect();
-                return Err(invalid(format!("alias has no option `{}`", key.escape_debug())));
-            }
-        }
-    }
-    Ok(options)
-}
-
 /// `onConflict`.
 pub(super) fn on_conflict(call: &Call) -> Result<OnConflict, Refused> {
     match call.parameters.text("onConflict") {
@@ -169,28 +114,5 @@ pub(super) fn on_conflict(call: &Call) -> Result<OnConflict, Refused> {
         Some(other) => {
             Err(Refused::bad_request(format!("onConflict is reject or queue, not `{}`", other.escape_debug())))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn options(value: Value) -> Result<AliasOptions, Code> {
-        let map = value.as_object().expect("an object").clone().into_iter().collect();
-        alias_options(map).map_err(|problem| problem.code)
-    }
-
-    #[test]
-    fn options_of_an_alias_are_taken_or_named() {
-        let a_only = AliasOptions { a: true, aaaa: false, static_mode: StaticMode::Override };
-        assert_eq!(options(json!({"families": ["A"], "static": "override"})), Ok(a_only));
-        assert_eq!(options(json!({})), Ok(AliasOptions::default()));
-        assert_eq!(options(json!({"families": []})), Err(Code::AliasOptionInvalid));
-        assert_eq!(options(json!({"families": ["MX"]})), Err(Code::AliasOptionInvalid));
-        assert_eq!(options(json!({"static": "fallback"})), Err(Code::AliasOptionUnsupported));
-        assert_eq!(options(json!({"maxAddresses": 3})), Err(Code::AliasOptionUnsupported));
-        assert_eq!(options(json!({"other": 3})), Err(Code::AliasOptionInvalid));
     }
 }

@@ -1,5 +1,7 @@
 //! The native API: one resource per file, and the table of all routes (ownership.md sections 3 to 5).
 
+mod alias_dry_run;
+mod alias_options;
 mod aliases;
 mod changes;
 mod conflicts;
@@ -18,6 +20,7 @@ mod propagation;
 mod records;
 mod revert;
 mod sweeps;
+mod target_check;
 mod tokens;
 mod transfers;
 mod write;
@@ -53,6 +56,7 @@ pub fn routes() -> Vec<Route> {
         explain::routes(),
         tokens::routes(),
         aliases::routes(),
+        alias_dry_run::routes(),
         transfers::routes(),
         holds::routes(),
         leases::routes(),

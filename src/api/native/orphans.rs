@@ -7,8 +7,9 @@ use std::collections::hash_map::Entry;
 use axum::http::Method;
 use axum::response::Response;
 
-use super::aliases::duration;
+use super::aliases::{dead_inside, duration, record_key};
 use super::records::zone_filter;
+use crate::alias::references::RecordKey;
 use crate::api::alias_view;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, owner_id};
@@ -98,6 +99,7 @@ async fn list(call: Call) -> Result<Response, Refused> {
     let page = paging::page::<Place>(&call)?;
     let wanted = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let snapshot = call.state.handle.published().get();
+    let dead = dead_inside(&call).await;
     let mut owners = Owners::default();
     let (mut items, mut after, mut revision) = (Vec::new(), page.after.map(|place| place.0), 0);
     for _ in 0..READS {
@@ -106,7 +108,7 @@ async fn list(call: Call) -> Result<Response, Refused> {
         revision = read.revision;
         for row in &read.items {
             let owner = owners.of(&call, row).await?;
-            let Some((reason, since)) = reason_of(&call, &snapshot, row, owner, now) else { continue };
+            let Some((reason, since)) = reason_of(&call, (&snapshot, &dead), row, owner, now) else { continue };
             let old = age.is_none_or(|age| u128::from(now.0.saturating_sub(since.0)) >= age.as_millis());
             if old && reasons.contains(&reason) {
                 items.push(shown(row, owner, reason, since));
@@ -150,7 +152,8 @@ fn shown(row: &ClaimRow, owner: Option<&OwnerSummary>, reason: Reason, since: Mo
 pub(super) async fn orphan(call: &Call, row: &ClaimRow) -> Result<Option<OrphanDocument>, Refused> {
     let snapshot = call.state.handle.published().get();
     let owner = call.state.reader.owner(&row.claim.owner_id).await?;
-    let found = reason_of(call, &snapshot, row, owner.as_ref(), call.state.clock.now());
+    let dead = dead_inside(call).await;
+    let found = reason_of(call, (&snapshot, &dead), row, owner.as_ref(), call.state.clock.now());
     let found = found.filter(|(reason, _)| *reason != Reason::Unclaimed);
     Ok(found.map(|(reason, since)| shown(row, owner.as_ref(), reason, since)))
 }
@@ -158,7 +161,7 @@ pub(super) async fn orphan(call: &Call, row: &ClaimRow) -> Result<Option<OrphanD
 /// Why a held claim is an orphan, and since when; the strongest reason.
 fn reason_of(
     call: &Call,
-    snapshot: &Snapshot,
+    (snapshot, dead): (&Snapshot, &HashMap<RecordKey, Moment>),
     row: &ClaimRow,
     owner: Option<&OwnerSummary>,
     now: Moment,
@@ -166,7 +169,7 @@ fn reason_of(
     if let Some(owner) = owner.filter(|owner| owner.owner.state == OwnerState::Expired) {
         return Some((Reason::OwnerExpired, owner.owner.asserted));
     }
-    let since = target_gone(call, snapshot, row, now);
+    let since = target_gone(call, (snapshot, dead), row, now);
     since
         .map(|since| (Reason::TargetNxdomain, since))
         .or_else(|| row.claim.owner_id.is_zone().then_some((Reason::Unclaimed, row.claim.created)))
@@ -174,7 +177,12 @@ fn reason_of(
 
 /// Since when the target of an ALIAS or CNAME is not there; of a CNAME into a zone here that is not noted, so it is
 /// the time of the claim.
-fn target_gone(call: &Call, snapshot: &Snapshot, row: &ClaimRow, now: Moment) -> Option<Moment> {
+fn target_gone(
+    call: &Call,
+    (snapshot, dead): (&Snapshot, &HashMap<RecordKey, Moment>),
+    row: &ClaimRow,
+    now: Moment,
+) -> Option<Moment> {
     let claim = &row.claim;
     if claim.rtype == Rtype::CNAME {
         let target = Name::from_wire(claim.records.first()?).ok()?;
@@ -189,7 +197,7 @@ fn target_gone(call: &Call, snapshot: &Snapshot, row: &ClaimRow, now: Moment) ->
     }
     let zone = snapshot.zone(&row.zone)?;
     let node = zone.node(&claim.name)?;
-    let view = alias_view::view(snapshot, &call.state.trust, zone, node, node.rrset(Rtype::ALIAS)?, now)?;
+    let view = alias_view::view(snapshot, &call.state.trust, zone, node, dead.get(&record_key(row)).copied(), now)?;
     let gone = |state| state == Some(AliasState::TargetNxdomain);
     let family = view.families.iter().find(|family| gone(family.state))?;
     Some(family.since.unwrap_or(claim.created))

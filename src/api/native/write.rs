@@ -9,6 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::fields::{self, OwnerFields, RecordFields, on_conflict};
+use super::target_check;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, blocking, document};
 use crate::api::documents::SourceDocument;
@@ -225,8 +226,12 @@ async fn delete(call: Call) -> Result<Response, Refused> {
 }
 
 async fn finish(call: Call, command: Command, owner: OwnerId) -> Result<Response, Refused> {
+    let (warnings, targets) = target_check::check(&call, &command, &owner).await?;
     let report = call.submit(command, owner.as_str(), "").await?;
-    document(status_of(&report), &show::report(&report, Some(&owner), call.dry_run()?))
+    target_check::wait(&call, &targets).await;
+    let mut shown = show::report(&report, Some(&owner), call.dry_run()?);
+    shown.warnings.extend(warnings);
+    document(status_of(&report), &shown)
 }
 
 /// 200: all of it is in effect; 207: some items were refused.

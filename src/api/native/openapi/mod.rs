@@ -206,6 +206,7 @@ impl Shape {
     fn description(self, status: u16) -> &'static str {
         match (self, status) {
             (_, 201) => "It was made.",
+            (_, 202) => "It will be done.",
             (_, 207) => "Some items were refused, the rest is in effect.",
             (_, 503) => "Not now.",
             (Shape::Either(_, _), _) => "All of it is in effect; of a dry run, what would be.",
@@ -283,7 +284,7 @@ mod tests {
             for (method, operation) in methods.as_object().expect("methods") {
                 for (status, response) in operation["responses"].as_object().expect("responses") {
                     let status: u16 = status.parse().expect("a status");
-                    let success = [200, 201, 207, 304].contains(&status);
+                    let success = [200, 201, 202, 207, 304].contains(&status);
                     let of_the_way = [500, 504].contains(&status);
                     assert!(success || of_the_way || of_codes.contains(&status), "{method} {path} {status}");
                     if success || of_the_way {

@@ -5,7 +5,7 @@ use axum::http::Method;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::super::{leases, owners, sweeps, tokens, transfers, write, zones};
+use super::super::{aliases, fields, leases, owners, sweeps, tokens, transfers, write, zones};
 use crate::api::json;
 use crate::ledger::code::Code;
 use crate::zone::file::{self, NoInclude};
@@ -116,6 +116,10 @@ const RECORD: &[Code] = &[
     Code::AliasOptionInvalid,
     Code::AliasOptionUnsupported,
     Code::AliasNameServer,
+    Code::AliasFallbackDisabled,
+    Code::AliasQuotaExceeded,
+    Code::AliasTargetDenied,
+    Code::AliasTargetUnresolvable,
     Code::Occluded,
 ];
 const GUARD: &[Code] = &[Code::DeleteGuard];
@@ -508,6 +512,38 @@ pub(super) const ALL: &[Operation] = &[
         summary: "An ALIAS with its target.",
         success: &[(200, Shape::Json("AliasTarget"))],
         codes: &[NOT_FOUND, &[Code::LimitExceeded]],
+        ..NONE
+    },
+    Operation {
+        method: POST,
+        path: "/v1/alias-targets/refresh",
+        id: "refreshAliasTargets",
+        tag: "alias",
+        summary: "Asks for targets anew.",
+        success: &[(202, Shape::Json("Refreshed"))],
+        codes: &[NOT_FOUND, &[Code::LimitExceeded]],
+        body: body(
+            "AliasRefresh",
+            true,
+            r#"{"targets": ["web-7f9c.edge.example.net."]}"#,
+            reads::<aliases::RefreshFields>,
+        ),
+        ..NONE
+    },
+    Operation {
+        method: POST,
+        path: "/v1/aliases/dry-run",
+        id: "tryAlias",
+        tag: "alias",
+        summary: "What an ALIAS would come to: its target is looked up, and nothing is stored.",
+        success: &[(200, Shape::Json("AliasVerdict"))],
+        codes: &[NOT_FOUND, RECORD],
+        body: body(
+            "RecordWrite",
+            true,
+            r#"{"name": "example.com.", "type": "ALIAS", "values": ["web-7f9c.edge.example.net."]}"#,
+            reads::<fields::RecordFields>,
+        ),
         ..NONE
     },
     Operation {

@@ -36,7 +36,8 @@ pub(super) fn of(route: &Route, operation: &Operation) -> Vec<Value> {
         out.push(json!({"name": name, "in": "header", "description": about, "schema": header_schema(name)}));
     }
     if route.method == Method::POST {
-        let about = "Does the request once: a repeat within 24 hours gets the first response, with `Idempotent-Replayed`.";
+        let about =
+            "Does the request once: a repeat within 24 hours gets the first response, with `Idempotent-Replayed`.";
         let schema = json!({"type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$"});
         out.push(json!({"name": "Idempotency-Key", "in": "header", "description": about, "schema": schema}));
     }
@@ -116,9 +117,10 @@ fn in_query(path: &str, name: &str) -> (Value, &'static str) {
             (json!({"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}), "So many rows, the newest, on one page.")
         }
         (_, "dryRun") => (flag(false), "Say what would come of it, and do nothing."),
-        (_, "targetCheck") => {
-            (words(vec!["off", "warn"]), "Whether targets are looked at; `require` is refused by this version.")
-        }
+        (_, "targetCheck") => (
+            words(vec!["off", "warn", "require"]),
+            "Whether new targets of ALIAS records are looked up before the write, and whether one without addresses refuses it.",
+        ),
         (_, "refs") => (
             words(vec!["report", "block"]),
             "What becomes of a write that leaves names pointing at nothing: `block` refuses it.",
@@ -126,7 +128,9 @@ fn in_query(path: &str, name: &str) -> (Value, &'static str) {
         ("/v1/zones/{zone}/propagation", "wait") => {
             (json!({"type": "string", "examples": ["10s"]}), "How long to wait for the revision, up to 25 s.")
         }
-        (_, "wait") => (words(vec!["none"]), "Whether to wait for targets; `resolved` is refused by this version."),
+        (_, "wait") => {
+            (words(vec!["none", "resolved"]), "Whether the response waits, up to 2 s, until new targets are resolved.")
+        }
         (_, "prune") => (flag(true), "Delete what the owner claims and the body does not list."),
         (_, "atomic") => (flag(false), "One refused item refuses all."),
         (_, "onConflict") => (words(vec!["reject", "queue"]), "What to do with a record that another owner holds."),

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::super::{fields, leases, owners, sweeps, tokens, transfers, write, zones};
+use super::super::{aliases, fields, leases, owners, sweeps, tokens, transfers, write, zones};
 use crate::api::documents as shown;
 use crate::api::findings;
 use crate::api::paging::PageDocument;
 use crate::ledger::actor::Door;
+use crate::ledger::alias_options::{ADDRESSES, MAX_SECONDS, MAX_STALE, MIN_SECONDS, QUARANTINE_AFTER, StaticMode};
 use crate::ledger::claim::ClaimState;
 use crate::ledger::code::Code;
 use crate::ledger::lease::OnExpiry;
@@ -17,6 +18,7 @@ use crate::ledger::limits::{MAX_LABELS, MAX_OWNER_ID, MAX_RECORDS, MAX_TEXT, MAX
 use crate::ledger::owner::OwnerState;
 use crate::ledger::report::ItemOutcome;
 use crate::zone::node::MAX_RECORDS as MAX_VALUES;
+use crate::zone::policy::{OnFailure, OnNxdomain, TtlMode};
 
 /// Codes of problems that no command brings about: those of the way of a request.
 const OTHER_CODES: [&str; 3] = ["internal", "method_not_allowed", "timed_out"];
@@ -80,6 +82,7 @@ fn bodies(found: &mut BTreeMap<String, Value>) {
     add::<leases::RenewFields>(found);
     add::<transfers::TransferFields>(found);
     add::<sweeps::SweepFields>(found);
+    add::<aliases::RefreshFields>(found);
 }
 
 fn documents(found: &mut BTreeMap<String, Value>) {
@@ -92,6 +95,8 @@ fn documents(found: &mut BTreeMap<String, Value>) {
     add_list::<shown::HoldDocument, shown::List<shown::HoldDocument>>("List", found);
     add::<findings::PropagationDocument>(found);
     add::<findings::SweepDocument>(found);
+    add::<shown::AliasVerdictDocument>(found);
+    add::<shown::RefreshedDocument>(found);
     add_list::<findings::SweepRowDocument, shown::List<findings::SweepRowDocument>>("List", found);
     add_list::<shown::ZoneDocument, PageDocument<shown::ZoneDocument>>("Page", found);
     add_list::<shown::OwnerDocument, PageDocument<shown::OwnerDocument>>("Page", found);
@@ -189,7 +194,7 @@ fn words() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("Orphan", "reason", vec!["ownerExpired", "targetNxdomain", "unclaimed"]),
         ("Flap", "pattern", vec!["toggle", "contested", "rewrite"]),
         ("Change", "door", Door::ALL.iter().map(|door| door.text()).collect()),
-        ("AliasRecord", "serving", vec!["fresh", "stale", "static", "nodata", "pending", "servfail"]),
+        ("AliasRecord", "serving", vec!["fresh", "stale", "static", "fallback", "nodata", "pending", "servfail"]),
         ("AliasRecord", "ttlLimitedBy", vec!["alias", "chain", "target", "stale", "deadTarget", "policy"]),
     ]
 }
@@ -233,6 +238,10 @@ fn bounds() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     out
 }
 
+fn texts<T: Copy>(all: &[T], text: fn(T) -> &'static str) -> Vec<&'static str> {
+    all.iter().map(|one| text(*one)).collect()
+}
+
 /// The options that a request may give an ALIAS (alias.md section 1); they are read key by key, so no type has them.
 fn alias_options() -> Value {
     json!({
@@ -245,9 +254,39 @@ fn alias_options() -> Value {
                 "description": "Which addresses of the target are served; by default both.",
             },
             "static": {
-                "type": "string", "enum": ["reject", "override"], "default": "reject",
-                "description": "Whether A and AAAA may stand beside it: they are refused, or are served instead.",
+                "type": "string", "enum": texts(&StaticMode::ALL, StaticMode::text), "default": "reject",
+                "description": "A and AAAA of the same owner beside it: refused, served instead, or served where a policy says so.",
             },
+            "onNxdomain": {
+                "type": "string", "enum": texts(&OnNxdomain::ALL, OnNxdomain::text), "default": "nodata",
+                "description": "What is served when the target does not exist.",
+            },
+            "onFailure": {
+                "type": "string", "enum": texts(&OnFailure::ALL, OnFailure::text), "default": "servfail",
+                "description": "What is served when nobody can tell and nothing is known.",
+            },
+            "ttlPolicy": {
+                "type": "object", "additionalProperties": false, "description": "How the TTL follows from that of the target.",
+                "properties": {
+                    "mode": {"type": "string", "enum": texts(&TtlMode::ALL, TtlMode::text), "default": "smooth"},
+                    "minSeconds": {"type": "integer", "minimum": MIN_SECONDS.0, "maximum": MIN_SECONDS.1},
+                    "maxSeconds": {"type": "integer", "minimum": MIN_SECONDS.0, "maximum": MAX_SECONDS},
+                },
+            },
+            "maxAddresses": {
+                "type": "integer", "minimum": ADDRESSES.0, "maximum": ADDRESSES.1, "description": "Of a family.",
+            },
+            "maxStaleSeconds": {
+                "type": "integer", "minimum": 0, "maximum": MAX_STALE, "description": "Counted from expiry.",
+            },
+            "quarantineAfterSeconds": {
+                "type": "integer", "minimum": QUARANTINE_AFTER.0, "maximum": QUARANTINE_AFTER.1,
+                "description": "With `onNxdomain` `quarantine`.",
+            },
+            "upstreamGroup": {
+                "type": ["string", "null"], "minLength": 1, "description": "Who is asked; by default the zone's group.",
+            },
+            "allowPrivate": {"type": "boolean", "default": false, "description": "Whether internal addresses are served."},
         },
     })
 }
@@ -274,15 +313,20 @@ mod tests {
     fn every_option_of_an_alias_is_taken_in_each_of_its_words() {
         let schema = alias_options();
         let taken = |key: &str, value: Value| {
-            let body = json!({"name": "a.example.", "type": "ALIAS", "values": ["b.example."], "alias": {key: value}});
+            let body = json!({"name": "a.example.", "type": "ALIAS", "values": ["b.example."], "alias": {"static": "fallback", key: value}});
             let fields: fields::RecordFields = serde_json::from_value(body).expect("a record");
             fields.read().is_ok()
         };
         let mut tried = 0;
         for (key, one) in schema["properties"].as_object().expect("properties") {
-            let (words, list) = match one["items"]["enum"].as_array() {
-                Some(words) => (words, true),
-                None => (one["enum"].as_array().expect("words"), false),
+            let (words, list) = match (one["items"]["enum"].as_array(), one["enum"].as_array()) {
+                (Some(words), _) => (words, true),
+                (None, Some(words)) => (words, false),
+                // A number, a name, an object: its bounds are the parser's own constants.
+                (None, None) => {
+                    assert!(!taken(key, json!([])), "{key}");
+                    continue;
+                }
             };
             for word in words {
                 let value = if list { json!([word]) } else { word.clone() };

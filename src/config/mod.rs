@@ -1,6 +1,8 @@
 //! What the server is told at its start: TOML < environment < flags (operations.md section 2). The one list of keys is
 //! the structs of `Layer`; an unknown key or a bad value names its file and line, its variable, or its flag.
 
+mod alias;
+
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -9,6 +11,9 @@ use std::str::FromStr;
 use clap::Args;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
+
+use alias::AliasLayer;
+pub use alias::{Alias, EdeText, Targets};
 
 use crate::answer::rate::Network;
 use crate::wire::name::Name;
@@ -54,6 +59,13 @@ const KEYS: &[(&[&str], Form)] = &[
     (&["alias", "trusted_zones"], Form::List),
     (&["alias", "trust_all_zones"], Form::Flag),
     (&["alias", "allow_private_targets"], Form::Flag),
+    (&["alias", "probe_interval"], Form::Number),
+    (&["alias", "lookups"], Form::Number),
+    (&["alias", "owner_rate"], Form::Number),
+    (&["alias", "owner_burst"], Form::Number),
+    (&["alias", "max_targets"], Form::Number),
+    (&["alias", "ede_text"], Form::Text),
+    (&["alias", "expose_type"], Form::Flag),
     (&["log", "format"], Form::Text),
 ];
 
@@ -161,19 +173,6 @@ impl Store {
         file.push(".token");
         PathBuf::from(file)
     }
-}
-
-/// How ALIAS targets are resolved.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Alias {
-    /// Servers of the group `default`; none means those of the system without our own listeners.
-    pub upstreams: Option<Vec<SocketAddr>>,
-    /// Hosted zones that every ALIAS may enter.
-    pub trusted_zones: Vec<Name>,
-    /// Whether every ALIAS may enter every hosted zone.
-    pub trust_all_zones: bool,
-    /// Whether internal addresses of targets are served.
-    pub allow_private_targets: bool,
 }
 
 /// The log.
@@ -320,16 +319,6 @@ struct ZonesLayer {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct AliasLayer {
-    #[serde(deserialize_with = "dns_addresses")]
-    upstreams: Option<Vec<SocketAddr>>,
-    trusted_zones: Option<Vec<NameText>>,
-    trust_all_zones: Option<bool>,
-    allow_private_targets: Option<bool>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
 struct LogLayer {
     format: Option<LogFormat>,
 }
@@ -383,7 +372,9 @@ impl Layer {
     fn then(mut self, later: Layer) -> Layer {
         take_later!(self, later; dns.listen, dns.udp_threads, dns.edns_size, dns.tcp_connections,
             dns.tcp_per_client, dns.tcp_idle, dns.nsid, dns.version, dns.any, dns.cookies.enforce, dns.cookies.secret_file, dns.rrl.rate, dns.rrl.exempt, dns.nameservers, http.listen, store.path, zones.directory,
-            alias.upstreams, alias.trusted_zones, alias.trust_all_zones, alias.allow_private_targets, log.format);
+            alias.upstreams, alias.trusted_zones, alias.trust_all_zones, alias.allow_private_targets, alias.upstream,
+            alias.owners, alias.probe_interval, alias.lookups, alias.owner_rate, alias.owner_burst, alias.max_targets,
+            alias.ede_text, alias.expose_type, log.format);
         self
     }
 
@@ -521,9 +512,7 @@ impl Config {
         if layer.dns.udp_threads.is_some_and(|threads| !(1..=1024).contains(&threads)) {
             return Err(ConfigError("dns.udp_threads is from 1 to 1024".to_owned()));
         }
-        if layer.alias.upstreams.as_ref().is_some_and(|upstreams| upstreams.len() > 8) {
-            return Err(ConfigError("alias.upstreams has at most 8 addresses".to_owned()));
-        }
+        let alias = layer.alias.read()?;
         Ok(Config {
             dns: Dns {
                 listen,
@@ -545,12 +534,7 @@ impl Config {
             http: Http { listen: layer.http.listen.unwrap_or_else(|| loopback(DEFAULT_HTTP_PORT)) },
             store: Store { path: layer.store.path.unwrap_or_else(|| PathBuf::from(DEFAULT_STORE)) },
             zones: layer.zones.directory,
-            alias: Alias {
-                upstreams: layer.alias.upstreams,
-                trusted_zones: names(layer.alias.trusted_zones),
-                trust_all_zones: layer.alias.trust_all_zones.unwrap_or(false),
-                allow_private_targets: layer.alias.allow_private_targets.unwrap_or(false),
-            },
+            alias,
             log: Log { format: layer.log.format.unwrap_or_default() },
         })
     }
@@ -607,6 +591,18 @@ mod tests {
             trusted_zones = ["example.com"]
             trust_all_zones = true
             allow_private_targets = true
+            probe_interval = 60
+            lookups = 100
+            owner_rate = 5
+            owner_burst = 6
+            max_targets = 7
+            ede_text = "target"
+            expose_type = true
+            [alias.upstream.inside]
+            servers = ["192.0.2.54", "192.0.2.55:5353"]
+            [alias.owners."k8s:prod"]
+            allow = ["proxy.test"]
+            deny = ["bad.proxy.test"]
             [log]
             format = "json"
             "#,
@@ -619,7 +615,14 @@ mod tests {
         assert_eq!(config.dns.nameservers[0].to_string(), "ns1.example.net.");
         assert!(config.dns.cookies.enforce);
         assert_eq!(config.log.format, LogFormat::Json);
-        assert_eq!(config.alias.upstreams.expect("one")[0].to_string(), "192.0.2.53:53");
+        assert_eq!(config.alias.upstreams.as_ref().expect("one")[0].to_string(), "192.0.2.53:53");
+        assert_eq!(config.alias.groups["inside"][1].to_string(), "192.0.2.55:5353");
+        let lists = &config.alias.owners["k8s:prod"];
+        assert_eq!((lists.allow.len(), lists.deny[0].to_string().as_str()), (1, "bad.proxy.test."));
+        let alias = &config.alias;
+        assert_eq!((alias.probe_interval, alias.lookups, alias.owner_rate), (60, 100, 5));
+        assert_eq!((alias.owner_burst, alias.max_targets, alias.ede_text), (6, 7, EdeText::Target));
+        assert!(config.alias.expose_type);
         assert_eq!(config.zones.as_deref(), Some(Path::new("zones")));
     }
 
@@ -639,6 +642,9 @@ mod tests {
             ("[dns]\nedns_size = 100\n", &["dns.edns_size", "512"]),
             ("[dns]\nlisten = []\n", &["dns.listen"]),
             ("[dns]\ntcp_per_client = 0\n", &["dns.tcp_per_client", "1 to"]),
+            ("[alias]\nprobe_interval = 59\n", &["alias.probe_interval", "60 to 3600"]),
+            ("[alias.upstream.\"a b\"]\nservers = []\n", &["alias.upstream.a b", "letters"]),
+            ("[alias]\nupstreams = []\n[alias.upstream.default]\nservers = []\n", &["alias.upstream.default"]),
         ] {
             let error = read(text).expect_err(text);
             for part in expected {
@@ -680,6 +686,7 @@ mod tests {
                 (Form::Number, _) => "1024",
                 (Form::Flag, _) => "true",
                 (_, "any") => "full",
+                (_, "ede_text") => "none",
                 (_, "format") => "json",
                 (Form::Text | Form::List, _) => "192.0.2.1",
             };
