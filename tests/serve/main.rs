@@ -7,6 +7,7 @@ mod dns;
 mod holds;
 mod hostile;
 mod incidents;
+mod kill_model;
 mod leases;
 mod metrics;
 mod ownership;
