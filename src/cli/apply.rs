@@ -46,15 +46,21 @@ pub(super) struct Flags {
     /// Refuse records that others hold, or queue for them
     #[arg(long, value_name = "WHAT", value_parser = ["reject", "queue"])]
     on_conflict: Option<String>,
+    /// Refuse what would leave records of this server pointing at nothing
+    #[arg(long)]
+    keep_targets: bool,
 }
 
 pub(super) async fn run(flags: Flags, client: &Client, format: Format) -> Result<(), Failure> {
     let sets = read(&flags.file, flags.owner.as_deref())?;
     let deletes = flags.max_deletes.map(|count| count.to_string());
     let mut query: Vec<(&str, &str)> = Vec::new();
-    for (given, key, value) in
-        [(flags.no_prune, "prune", "false"), (flags.dry_run, "dryRun", "true"), (flags.atomic, "atomic", "true")]
-    {
+    for (given, key, value) in [
+        (flags.no_prune, "prune", "false"),
+        (flags.dry_run, "dryRun", "true"),
+        (flags.atomic, "atomic", "true"),
+        (flags.keep_targets, "refs", "block"),
+    ] {
         if given {
             query.push((key, value));
         }

@@ -47,6 +47,9 @@ pub(super) enum Command {
         /// Keep the records for 7 days, not served: the owner's next write of them restores them
         #[arg(long, conflicts_with = "release_to")]
         quarantine: bool,
+        /// Refuse if records of this server would then point at nothing
+        #[arg(long)]
+        keep_targets: bool,
         /// Show what would go, and do nothing
         #[arg(long)]
         dry_run: bool,
@@ -116,7 +119,7 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
                 client.write(Method::POST, "/v1/transfers", query, body).await?;
             report::print(status, &report, format)
         }
-        Command::Delete { owner, cascade, release_to, quarantine, dry_run } => {
+        Command::Delete { owner, cascade, release_to, quarantine, keep_targets, dry_run } => {
             let mut query: Vec<(&str, &str)> = Vec::new();
             if cascade {
                 query.push(("cascade", "true"));
@@ -126,6 +129,9 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
             }
             if quarantine {
                 query.push(("quarantine", "true"));
+            }
+            if keep_targets {
+                query.push(("refs", "block"));
             }
             if let Some(heir) = &release_to {
                 query.extend([("records", "release"), ("to", heir.as_str())]);

@@ -83,6 +83,9 @@ pub(super) struct DeleteFlags {
     /// Keep it for 7 days, not served: its owner's next write of it restores it
     #[arg(long)]
     quarantine: bool,
+    /// Refuse if records of this server would then point at nothing
+    #[arg(long)]
+    keep_targets: bool,
     /// Show what would go, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -215,7 +218,11 @@ async fn set(flags: SetFlags, client: &Client, format: Format) -> Result<(), Fai
 
 async fn delete(flags: DeleteFlags, client: &Client, format: Format) -> Result<(), Failure> {
     let owner = owner_for(flags.owner, &flags.name, client).await?;
-    let asked = [(flags.dry_run, ("dryRun", "true")), (flags.quarantine, ("quarantine", "true"))];
+    let asked = [
+        (flags.dry_run, ("dryRun", "true")),
+        (flags.quarantine, ("quarantine", "true")),
+        (flags.keep_targets, ("refs", "block")),
+    ];
     let query: Vec<(&str, &str)> = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, pair)| pair).collect();
     let path = path(&["v1", "owners", &owner, "records", &flags.name, &flags.rtype]);
     let (status, report): (_, ReportDocument) = client.write(Method::DELETE, &path, &query, Body::Nothing).await?;

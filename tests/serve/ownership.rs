@@ -201,3 +201,30 @@ fn a_write_that_closes_an_alias_loop_is_refused_with_the_path_and_blocks_nothing
     let (status, body) = server.api("GET", "/v1/alias-targets?state=nonsense", None);
     assert_eq!((status, body["code"].as_str()), (400, Some("bad_request")), "{body}");
 }
+
+#[test]
+fn what_an_alias_points_at_is_kept_on_request_and_otherwise_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server_with_zone(folder.path());
+    for (name, rtype, value, owner) in [
+        ("edge.example.com", "A", "192.0.2.7", "team-edge"),
+        ("shop.example.com", "ALIAS", "edge.example.com.", "team-shop"),
+    ] {
+        let output = server.command(&["record", "set", name, rtype, value, "--owner", owner]);
+        assert!(output.status.success(), "{output:?}");
+    }
+    let delete = ["record", "delete", "edge.example.com", "A", "--owner", "team-edge"];
+    let output = server.command(&[&delete[..], &["--keep-targets"]].concat());
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && told.contains("shop.example.com"), "{told}");
+    assert_eq!(server.ask_both("shop.example.com", "A").data(), ["192.0.2.7"]);
+    let output = server.command(&["owner", "delete", "team-edge", "--keep-targets"]);
+    assert!(!output.status.success(), "{output:?}");
+    assert_eq!(server.ask_both("shop.example.com", "A").data(), ["192.0.2.7"]);
+
+    let output = server.command(&delete);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && told.contains("shop.example.com") && told.contains("team-shop"), "{told}");
+    let reply = server.ask_both("shop.example.com", "A");
+    assert_eq!((reply.rcode.as_str(), reply.data().len()), ("NOERROR", 0));
+}
