@@ -65,6 +65,7 @@ pub(super) fn start(serving: &Serving) -> (Parking, tokio::task::JoinHandle<()>)
         counters: serving.counters.shared(Transport::Udp),
         waiting: HashMap::new(),
         count: 0,
+        earliest: None,
         scratch: Scratch::new(),
         out: vec![0; usize::from(serving.rules.edns_size).max(MAX_UDP_QUERY)],
     };
@@ -76,6 +77,8 @@ struct Lot {
     counters: Shared,
     waiting: HashMap<TargetKey, Vec<Parked>>,
     count: usize,
+    /// No query's time is over before; it may be that of one that was answered already.
+    earliest: Option<Instant>,
     scratch: Scratch,
     out: Vec<u8>,
 }
@@ -84,7 +87,7 @@ impl Lot {
     async fn run(mut self, mut receiver: mpsc::Receiver<Parked>) {
         let mut publications = self.serving.publications.clone();
         loop {
-            let next = self.waiting.values().flatten().map(|parked| parked.until).min();
+            let next = self.earliest;
             let deadline = async {
                 match next {
                     Some(until) => tokio::time::sleep_until(until).await,
@@ -111,6 +114,7 @@ impl Lot {
         while let Some(parked) = next {
             match self.waiting.get_mut(&parked.target) {
                 Some(others) if self.count < MAX_PARKED => {
+                    self.earliest = Some(self.earliest.map_or(parked.until, |earliest| earliest.min(parked.until)));
                     others.push(parked);
                     self.count += 1;
                 }
@@ -153,6 +157,7 @@ impl Lot {
             !all.is_empty()
         });
         self.count -= over.len();
+        self.earliest = self.waiting.values().flatten().map(|parked| parked.until).min();
         for parked in over {
             self.answer(parked, Patience::Ended);
         }
@@ -181,6 +186,7 @@ impl Lot {
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 parked.target = target.clone();
+                self.earliest = Some(self.earliest.map_or(parked.until, |earliest| earliest.min(parked.until)));
                 self.waiting.entry(target).or_default().push(parked);
                 self.count += 1;
             }
