@@ -2,8 +2,38 @@
 
 use std::sync::LazyLock;
 
+/// Columns of a claim `c`, in the order in which `columns` reads them.
+macro_rules! claim_columns {
+    () => {
+        "c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
+            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision"
+    };
+}
+
+/// Columns of an owner `o` and of its lease `l`, in the order in which `columns` reads them.
+macro_rules! owner_columns {
+    () => {
+        "o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
+            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
+            l.expired_at, l.settled"
+    };
+}
+
+/// What every page of claims filters by and how it is sorted, whichever index it walks.
+macro_rules! claims_of_a_page {
+    () => {
+        "
+            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
+            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
+            AND (?3 IS NULL OR NOT EXISTS (
+                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
+                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11"
+    };
+}
+
 macro_rules! statements {
-    ($($name:ident = $text:literal;)*) => {
+    ($($name:ident = $text:expr;)*) => {
         $(pub(super) const $name: &str = $text;)*
 
         /// All of them, for the test that each fits the schema.
@@ -20,37 +50,31 @@ statements! {
     READ_META = "SELECT revision, next_owner, next_zone, identity FROM meta";
     WRITE_META = "UPDATE meta SET revision = ?1, next_owner = ?2, next_zone = ?3";
 
-    OWNERS_BY_NAME = "
+    OWNERS_BY_NAME = concat!("
         WITH RECURSIVE wanted (id) AS (
             SELECT o.id FROM json_each(?1) AS j CROSS JOIN owner AS o ON o.name = j.value
             UNION
             SELECT o.parent FROM wanted AS w JOIN owner AS o ON o.id = w.id WHERE o.parent IS NOT NULL)
-        SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
-            l.expired_at, l.settled
+        SELECT ", owner_columns!(), "
         FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id
-            LEFT JOIN lease AS l ON l.owner_id = o.id";
-    OWNERS_BY_ID = "
+            LEFT JOIN lease AS l ON l.owner_id = o.id");
+    OWNERS_BY_ID = concat!("
         WITH RECURSIVE wanted (id) AS (
             SELECT j.value FROM json_each(?1) AS j
             UNION
             SELECT o.parent FROM wanted AS w JOIN owner AS o ON o.id = w.id WHERE o.parent IS NOT NULL)
-        SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
-            l.expired_at, l.settled
+        SELECT ", owner_columns!(), "
         FROM wanted AS w CROSS JOIN owner AS o ON o.id = w.id
-            LEFT JOIN lease AS l ON l.owner_id = o.id";
+            LEFT JOIN lease AS l ON l.owner_id = o.id");
     SUBTREE = "
         WITH RECURSIVE below (id) AS (
             SELECT ?1
             UNION
             SELECT o.id FROM below AS b JOIN owner AS o ON o.parent = b.id)
         SELECT id FROM below";
-    ALL_OWNERS = "
-        SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
-            l.expired_at, l.settled
-        FROM owner AS o LEFT JOIN lease AS l ON l.owner_id = o.id ORDER BY o.name";
+    ALL_OWNERS = concat!("
+        SELECT ", owner_columns!(), "
+        FROM owner AS o LEFT JOIN lease AS l ON l.owner_id = o.id ORDER BY o.name");
     OWNER_STATES = "SELECT state, count(*) FROM owner GROUP BY state";
     OWNER_COUNTS = "SELECT owner_id, state, count(*) FROM claim GROUP BY owner_id, state";
     OWNER_COUNTS_OF = "SELECT owner_id, state, count(*) FROM claim WHERE owner_id = ?1 GROUP BY owner_id, state";
@@ -98,10 +122,9 @@ statements! {
     WRITE_SERIAL = "UPDATE zone SET serial = ?2, revision = ?3 WHERE id = ?1";
     DELETE_ZONE = "DELETE FROM zone WHERE id = ?1";
 
-    CLAIMS_AT = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
-        FROM json_each(?2) AS j CROSS JOIN claim AS c ON c.zone_id = ?1 AND c.name_key = unhex(j.value)";
+    CLAIMS_AT = concat!("
+        SELECT ", claim_columns!(), "
+        FROM json_each(?2) AS j CROSS JOIN claim AS c ON c.zone_id = ?1 AND c.name_key = unhex(j.value)");
     CLAIMS_AT_PACKED = "
         SELECT count(*), CAST(group_concat(p.row, '') AS BLOB) FROM (
             SELECT concat_ws(' ', c.zone_id, c.rtype, c.owner_id, c.ttl, c.state, c.share, c.asserted_at, c.created_at,
@@ -119,31 +142,27 @@ statements! {
                   WHERE m.owner_id = ?1 AND (m.zone_id, m.name_key) > (?2, ?3)
                   ORDER BY m.zone_id, m.name_key LIMIT ?4) AS n
                 CROSS JOIN claim AS c ON c.zone_id = n.zone_id AND c.name_key = n.name_key) AS p";
-    CLAIMS_WITH = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+    CLAIMS_WITH = concat!("
+        SELECT ", claim_columns!(), "
         FROM (SELECT DISTINCT m.zone_id, m.name_key
               FROM json_each(?1) AS j CROSS JOIN claim AS m ON m.owner_id = j.value) AS n
-            CROSS JOIN claim AS c ON c.zone_id = n.zone_id AND c.name_key = n.name_key";
-    ALIASES_WITH = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+            CROSS JOIN claim AS c ON c.zone_id = n.zone_id AND c.name_key = n.name_key");
+    ALIASES_WITH = concat!("
+        SELECT ", claim_columns!(), "
         FROM (SELECT DISTINCT m.zone_id, m.name_key
               FROM json_each(?1) AS j CROSS JOIN claim AS m ON m.owner_id = j.value AND m.rtype = 65401) AS n
-            CROSS JOIN claim AS c ON c.zone_id = n.zone_id AND c.name_key = n.name_key";
-    REDIRECTIONS_AT = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+            CROSS JOIN claim AS c ON c.zone_id = n.zone_id AND c.name_key = n.name_key");
+    REDIRECTIONS_AT = concat!("
+        SELECT ", claim_columns!(), "
         FROM json_each(?2) AS j
             CROSS JOIN claim AS c ON c.zone_id = ?1 AND c.name_key = unhex(j.value) AND c.rtype IN (2, 39)
-        WHERE c.state = 'held'";
-    CLAIMS_BELOW = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        WHERE c.state = 'held'");
+    CLAIMS_BELOW = concat!("
+        SELECT ", claim_columns!(), "
         FROM claim AS c
         WHERE c.zone_id = ?1 AND c.name_key > ?2 AND c.name_key < ?3 AND c.state = 'held'
         ORDER BY c.name_key
-        LIMIT ?4";
+        LIMIT ?4");
     CLAIMS_BETWEEN = "
         SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.ttl, c.data, c.alias, c.state
         FROM claim AS c
@@ -161,33 +180,28 @@ statements! {
             FROM claim AS c
             WHERE (c.zone_id, c.name_key) > (?1, ?2) AND (c.zone_id, c.name_key) <= (?3, ?4)
             ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) AS p";
-    CLAIMS_LISTED = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+    CLAIMS_LISTED = concat!("
+        SELECT ", claim_columns!(), "
         FROM claim AS c
         WHERE (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
-        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
-    CLAIMS_OF_ZONE = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id");
+    CLAIMS_OF_ZONE = concat!("
+        SELECT ", claim_columns!(), "
         FROM claim AS c
         WHERE c.zone_id = ?1 AND (?2 IS NULL OR c.rtype = ?2) AND (?3 IS NULL OR c.state = ?3)
-        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
-    CLAIMS_OF_OWNER = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id");
+    CLAIMS_OF_OWNER = concat!("
+        SELECT ", claim_columns!(), "
         FROM claim AS c
         WHERE c.owner_id = ?1 AND (?2 IS NULL OR c.rtype = ?2) AND (?3 IS NULL OR c.state = ?3)
-        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id";
-    CLAIMS_OF_OTHERS = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
-        FROM claim AS c WHERE c.zone_id = ?1 AND c.owner_id NOT IN (?2, ?3)";
-    CLAIMS_GOING = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id");
+    CLAIMS_OF_OTHERS = concat!("
+        SELECT ", claim_columns!(), "
+        FROM claim AS c WHERE c.zone_id = ?1 AND c.owner_id NOT IN (?2, ?3)");
+    CLAIMS_GOING = concat!("
+        SELECT ", claim_columns!(), "
         FROM claim AS c WHERE c.zone_id = ?1 AND (?2 IS NULL OR c.owner_id = ?2)
-        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?3";
+        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?3");
     COUNT_GOING = "SELECT count(*) FROM claim WHERE zone_id = ?1";
     CLAIMANTS = "SELECT DISTINCT owner_id FROM claim WHERE zone_id = ?1";
     WRITE_CLAIM = "
@@ -353,70 +367,38 @@ statements! {
             AND l.expired_at + l.grace_seconds * 1000 <= ?1
         ORDER BY l.expired_at LIMIT ?2";
     // Pages: the key of the row before comes in, and one row too many goes out if there are more.
-    CLAIM_PAGE = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+    CLAIM_PAGE = concat!("
+        SELECT ", claim_columns!(), "
         FROM claim AS c
         WHERE (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) > (?6, ?7, ?8, ?9, ?10)
-            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
-            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
-            AND (?3 IS NULL OR NOT EXISTS (
-                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
-                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
-        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
-    QUEUED_PAGE = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+", claims_of_a_page!());
+    QUEUED_PAGE = concat!("
+        SELECT ", claim_columns!(), "
         FROM claim AS c
         WHERE c.state = 'queued' AND (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) > (?6, ?7, ?8, ?9, ?10)
-            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
-            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
-            AND (?3 IS NULL OR NOT EXISTS (
-                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
-                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
-        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
-    CLAIM_PAGE_OF_ZONE = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+", claims_of_a_page!());
+    CLAIM_PAGE_OF_ZONE = concat!("
+        SELECT ", claim_columns!(), "
         FROM claim AS c
         WHERE c.zone_id = ?5 AND (c.name_key, c.rtype, c.owner_id, c.set_id) > (?7, ?8, ?9, ?10)
-            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
-            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
-            AND (?3 IS NULL OR NOT EXISTS (
-                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
-                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
-        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
-    CLAIM_PAGE_OF_OWNER = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+", claims_of_a_page!());
+    CLAIM_PAGE_OF_OWNER = concat!("
+        SELECT ", claim_columns!(), "
         FROM claim AS c
         WHERE c.owner_id = ?4 AND (c.zone_id, c.name_key, c.rtype, c.set_id) > (?6, ?7, ?8, ?10)
-            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
-            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
-            AND (?3 IS NULL OR NOT EXISTS (
-                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
-                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
-        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
-    CLAIM_PAGE_AT = "
-        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, c.ttl, c.data, c.alias, c.share, c.labels,
-            c.state, c.asserted_at, c.created_at, c.created_revision, c.revision
+", claims_of_a_page!());
+    CLAIM_PAGE_AT = concat!("
+        SELECT ", claim_columns!(), "
         FROM json_each(?12) AS j
             CROSS JOIN claim AS c ON c.zone_id = j.value ->> 0 AND c.name_key = unhex(j.value ->> 1)
         WHERE (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) > (?6, ?7, ?8, ?9, ?10)
-            AND (?1 IS NULL OR c.rtype = ?1) AND (?2 IS NULL OR c.state = ?2)
-            AND (?4 IS NULL OR c.owner_id = ?4) AND (?5 IS NULL OR c.zone_id = ?5)
-            AND (?3 IS NULL OR NOT EXISTS (
-                SELECT 1 FROM json_each(?3) AS w WHERE NOT EXISTS (
-                    SELECT 1 FROM json_each(c.labels) AS l WHERE l.key = w.value ->> 0 AND l.value = w.value ->> 1)))
-        ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?11";
-    OWNER_PAGE = "
-        SELECT o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
-            o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
-            l.expired_at, l.settled
+", claims_of_a_page!());
+    OWNER_PAGE = concat!("
+        SELECT ", owner_columns!(), "
         FROM owner AS o LEFT JOIN lease AS l ON l.owner_id = o.id
         WHERE o.name > ?1 AND (?2 IS NULL OR o.parent = ?2) AND (?3 IS NULL OR o.state = ?3)
             AND (?4 IS NULL OR o.source ->> 'cluster' = ?4)
-        ORDER BY o.name LIMIT ?5";
+        ORDER BY o.name LIMIT ?5");
     CHILDREN_OF_THESE = "
         SELECT o.parent, count(*) FROM json_each(?1) AS j CROSS JOIN owner AS o ON o.parent = j.value
         GROUP BY o.parent";
