@@ -112,20 +112,22 @@ impl Lot {
     fn take(&mut self, first: Parked, receiver: &mut mpsc::Receiver<Parked>) {
         let mut next = Some(first);
         while let Some(parked) = next {
-            match self.waiting.get_mut(&parked.target) {
-                Some(others) if self.count < MAX_PARKED => {
-                    self.earliest = Some(self.earliest.map_or(parked.until, |earliest| earliest.min(parked.until)));
-                    others.push(parked);
-                    self.count += 1;
-                }
-                _ => {
-                    let patience = if self.count < MAX_PARKED { Patience::Wait } else { Patience::Ended };
-                    self.answer(parked, patience);
-                }
+            let room = self.count < MAX_PARKED;
+            if room && self.waiting.contains_key(&parked.target) {
+                self.keep(parked);
+            } else {
+                self.answer(parked, if room { Patience::Wait } else { Patience::Ended });
             }
             next = receiver.try_recv().ok();
         }
         self.settle();
+    }
+
+    /// Lets a query wait for its target.
+    fn keep(&mut self, parked: Parked) {
+        self.earliest = Some(self.earliest.map_or(parked.until, |earliest| earliest.min(parked.until)));
+        self.count += 1;
+        self.waiting.entry(parked.target.clone()).or_default().push(parked);
     }
 
     /// Answers the queries whose targets are known now.
@@ -185,10 +187,8 @@ impl Lot {
             Outcome::Limited { rtype } => self.counters.limited(AddressFamily::of(parked.peer.ip()), rtype),
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
-                parked.target = target.clone();
-                self.earliest = Some(self.earliest.map_or(parked.until, |earliest| earliest.min(parked.until)));
-                self.waiting.entry(target).or_default().push(parked);
-                self.count += 1;
+                parked.target = target;
+                self.keep(parked);
             }
         }
     }
