@@ -2,13 +2,12 @@
 //! what a write is told of its target, and the options of a record.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::dns::Reply;
-use super::server::{Server, part};
+use super::server::{Server, eventually, part};
 use super::upstream::{A, AAAA, Say, Upstream, Value as Data};
 
 const GATEWAY: &str = "k8s:prod/Gateway/shop/web";
@@ -90,19 +89,6 @@ impl World {
     }
 }
 
-/// Asks until `wanted` holds; panics after fifteen seconds.
-fn eventually<T: std::fmt::Debug>(what: &str, mut ask: impl FnMut() -> T, wanted: impl Fn(&T) -> bool) -> T {
-    let until = Instant::now() + Duration::from_secs(15);
-    loop {
-        let got = ask();
-        if wanted(&got) {
-            return got;
-        }
-        assert!(Instant::now() < until, "{what}: still {got:?}");
-        std::thread::yield_now();
-    }
-}
-
 fn alias_and_txt() -> Value {
     json!([
         {"name": "www.example.com.", "type": "ALIAS", "ttl": 300, "values": [EDGE]},
@@ -134,19 +120,19 @@ fn the_incident_from_the_tear_down_to_the_end() {
     world.upstreams[0].says(EDGE, A, gone());
     world.upstreams[0].says(EDGE, AAAA, gone());
     world.refresh();
-    let unsure = eventually("a doubt", || server.ask("www.example.com", "A"), |reply| extended(reply).is_some());
+    let unsure = eventually(15, "a doubt", || server.ask("www.example.com", "A"), |reply| extended(reply).is_some());
     assert_eq!((unsure.data(), extended(&unsure)), (vec!["192.0.2.10"], Some((3, ""))), "{unsure:?}");
     assert!(unsure.ttl() <= 30, "{unsure:?}");
     // The second confirms.
     world.all_say(A, &gone());
     world.all_say(AAAA, &gone());
-    let dead = eventually("a dead target", || server.ask("www.example.com", "A"), |reply| reply.answer.is_empty());
+    let dead = eventually(15, "a dead target", || server.ask("www.example.com", "A"), |reply| reply.answer.is_empty());
     assert_eq!((dead.rcode.as_str(), extended(&dead)), ("NOERROR", Some((0, "alias target does not exist"))));
     let authority: Vec<&str> = dead.authority[0].split_whitespace().collect();
     assert_eq!((authority[0], authority[1]), ("example.com.", "60"), "{dead:?}");
     assert_eq!(server.ask_both("www.example.com", "TXT").data(), ["\"owned by the gateway\""]);
     // The API: one event, and one row in the sweep, from a day on with `olderThan`.
-    let events = eventually("an event", || world.events(), |events| !events.is_empty());
+    let events = eventually(15, "an event", || world.events(), |events| !events.is_empty());
     let told: Vec<_> = events.iter().map(|one| (&one["type"], &one["after"]["from"], &one["after"]["to"])).collect();
     let (from, to) = (json!("Resolved"), json!("TargetNXDomain"));
     // The resolvers name a top-level domain as the one that denies it, so the domain may be free to register.
@@ -167,6 +153,7 @@ fn the_incident_from_the_tear_down_to_the_end() {
     world.all_say(A, &ttl(60));
     world.all_say(AAAA, &Say::NoData(Some(60)));
     eventually(
+        15,
         "its return",
         || {
             world.refresh();
@@ -284,6 +271,7 @@ fn options_of_a_record_decide_what_it_serves() {
     world.all_say(A, &gone());
     world.all_say(AAAA, &gone());
     eventually(
+        15,
         "a dead target",
         || {
             world.server().api("POST", "/v1/alias-targets/refresh", Some(json!({"targets": [EDGE]})));

@@ -1,26 +1,11 @@
 //! The two incidents that must be impossible, as far as this version shows them: each step by DNS and by API.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
-use super::server::{Server, part};
+use super::server::{Server, eventually, part};
 
 const GATEWAY: &str = "k8s:prod/Gateway/shop/web";
 const PROXY: &str = "k8s:prod/HTTPProxy/shop/web";
-
-/// Asks until `wanted` holds; panics after ten seconds.
-fn eventually<T: std::fmt::Debug>(what: &str, mut ask: impl FnMut() -> T, wanted: impl Fn(&T) -> bool) -> T {
-    let until = Instant::now() + Duration::from_secs(10);
-    loop {
-        let got = ask();
-        if wanted(&got) {
-            return got;
-        }
-        assert!(Instant::now() < until, "{what}: still {got:?}");
-        std::thread::yield_now();
-    }
-}
 
 fn apply(server: &Server, owner: &str, body: Value) -> (u16, Value) {
     server.api("PUT", &format!("/v1/owners/{}/records", part(owner)), Some(body))
@@ -73,6 +58,7 @@ fn incident_a_the_name_does_not_outlive_its_owner() {
     let known = server.api("GET", "/v1/aliases/www.example.com.", None);
     assert_eq!(known.0, 200, "{}", known.1);
     let dead = eventually(
+        10,
         "a dead target",
         || server.ask("www.example.com", "A"),
         |reply| reply.answer.is_empty() || reply.extended.as_ref().is_some_and(|(code, _)| *code == 3),
@@ -105,7 +91,12 @@ fn incident_a_the_name_does_not_outlive_its_owner() {
     assert!(!owners.to_string().contains("k8s:prod"), "{owners}");
     let (_, records) = server.api("GET", &format!("/v1/records?owner={}", part(GATEWAY)), None);
     assert_eq!(records["items"], json!([]), "{records}");
-    eventually("no target left", || server.api("GET", "/v1/alias-targets", None).1, |list| list["items"] == json!([]));
+    eventually(
+        10,
+        "no target left",
+        || server.api("GET", "/v1/alias-targets", None).1,
+        |list| list["items"] == json!([]),
+    );
 }
 
 #[test]

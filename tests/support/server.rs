@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -176,4 +177,22 @@ pub(crate) fn part(text: &str) -> String {
 /// The sample zones of the repository.
 pub(crate) fn sample_zones() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("zones")
+}
+
+/// Asks until `wanted` holds; panics after so many seconds.
+pub(crate) fn eventually<T: std::fmt::Debug>(
+    seconds: u64,
+    what: &str,
+    mut ask: impl FnMut() -> T,
+    wanted: impl Fn(&T) -> bool,
+) -> T {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    loop {
+        let got = ask();
+        if wanted(&got) {
+            return got;
+        }
+        assert!(Instant::now() < until, "{what}: still {got:?}");
+        std::thread::yield_now();
+    }
 }
