@@ -96,7 +96,7 @@ impl Verdict {
 
     /// What an answer says: an item that is forbidden is a denial, whatever the status of the whole.
     fn of(status: u16, answer: &Value) -> Verdict {
-        let items = answer["results"].as_array().into_iter().flatten();
+        let items = ["results", "refused"].into_iter().flat_map(|key| answer[key].as_array()).flatten();
         match status {
             401 => Verdict::Unknown,
             403 => Verdict::Denied,
@@ -349,6 +349,91 @@ fn owners_zones_tokens_and_reads_are_for_exactly_those_who_may() {
         }
     }
     count.finish("owners, zones, tokens, reads", 600);
+}
+
+/// The id of the hold on the deletes of an owner, who has twelve records `h0` to `h11` of its own and would give them up.
+fn hold_of(service: &Service, owner: &str, letter: char) -> String {
+    let records: Vec<Value> = (0..12)
+        .map(|number| json!({"name": format!("{letter}{number}.example.com."), "type": "A", "values": ["192.0.2.3"]}))
+        .collect();
+    let path = format!("/v1/owners/{}/records", part(owner));
+    let body = json!({"records": records}).to_string();
+    assert_eq!(service.api("PUT", &format!("{path}?prune=false"), Some(&body)).0, 200);
+    let keep = RECORDS.iter().find(|one| one.0 == owner).map_or("", |one| one.1);
+    let mut kept = vec![json!({"name": format!("{keep}.example.com."), "type": "A", "values": ["192.0.2.1"]})];
+    if owner == "team-b" {
+        kept.push(
+            json!({"name": format!("{}.example.com.", SHARED.0), "type": "A", "values": ["192.0.2.7"], "share": true}),
+        );
+    }
+    let (status, report) = service.api("PUT", &path, Some(&json!({"records": kept}).to_string()));
+    assert_eq!(status, 207, "{report}");
+    let holds = service.api("GET", "/v1/holds", None).1;
+    let items = holds["items"].as_array().expect("holds");
+    items.iter().find(|one| one["owner"] == owner).expect("the hold")["id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn what_takes_much_or_undoes_it_is_for_exactly_those_who_may() {
+    let service = filled();
+    let mut count = Count::default();
+    let holds = [("team-a/web/deep", 'd'), ("team-b", 'b')]
+        .map(|(owner, letter)| (owner, letter, hold_of(&service, owner, letter)));
+    // A change of a record of each owner, to be taken back.
+    let changes = RECORDS.map(|(owner, label, _)| {
+        let path = format!("/v1/owners/{}/records/{label}.example.com./A", part(owner));
+        let (status, report) = service.api("PUT", &path, Some(r#"{"values":["192.0.2.8"]}"#));
+        assert_eq!(status, 200, "{report}");
+        (owner, label, report["revision"].as_u64().expect("a revision"))
+    });
+    for (leaf, above) in [("swept-a", "team-a"), ("swept-b", "team-b")] {
+        let record = json!({"name": format!("{leaf}.example.com."), "type": "A", "values": ["192.0.2.4"]});
+        let body = json!({"parent": above, "records": [record]}).to_string();
+        assert_eq!(service.api("PUT", &format!("/v1/owners/{leaf}/records"), Some(&body)).0, 200);
+    }
+    let everybody = callers(&service);
+    // What the tokens cover has two more owners now, which no record above is of.
+    let sweep =
+        |scope: &str, mode: &str| json!({"scope": {"owner": scope}, "live": [], "mode": mode, "maxDeletes": 100});
+    for caller in &everybody {
+        let power = &caller.power;
+        for (owner, letter, id) in &holds {
+            let wanted = Rule::record(power, owner, &format!("{letter}0"));
+            count.ask(&service, caller, wanted, ("POST", &format!("/v1/holds/{id}/approve"), None));
+            // To forget deletes touches no record.
+            let wanted = Rule::owner(power, owner);
+            count.ask(&service, caller, wanted, ("POST", &format!("/v1/holds/{id}/discard"), None));
+        }
+        for (owner, label, revision) in changes {
+            let wanted = Rule::record(power, owner, label);
+            count.ask(&service, caller, wanted, ("POST", &format!("/v1/changes/{revision}/revert"), None));
+        }
+        for (leaf, above) in [("swept-a", "team-a"), ("swept-b", "team-b")] {
+            // Whoever may sweep the scope owns all that stands below it; limits are of the records that go.
+            for mode in ["delete", "quarantine"] {
+                let live = RECORDS.map(|(owner, _, _)| owner);
+                let mut body = sweep(above, mode);
+                body["live"] = json!(live);
+                let wanted = Rule::record(power, above, leaf);
+                count.ask(&service, caller, wanted, ("POST", "/v1/sweeps", Some(&body)));
+            }
+        }
+        for (zone, owner) in [("a.example", "team-a"), ("A.EXAMPLE.", "team-a"), ("b.example", "team-b")] {
+            // A token with limits owns no zone as a whole.
+            let limited = matches!(power, Power::Writes { zones, names, types, .. }
+                if zones.is_some() || names.is_some() || types.is_some());
+            if limited {
+                continue;
+            }
+            let wanted = Rule::owner(power, owner);
+            count.ask(&service, caller, wanted, ("DELETE", &format!("/v1/zones/{zone}"), None));
+            let new = json!({"owner": owner});
+            count.ask(&service, caller, wanted, ("PUT", &format!("/v1/zones/new-{owner}.example"), Some(&new)));
+        }
+        let token = "/v1/tokens/000000000000";
+        count.ask(&service, caller, Rule::admin(power), ("DELETE", token, None));
+    }
+    count.finish("holds, reverts, sweeps, zones, tokens", 240);
 }
 
 #[test]
