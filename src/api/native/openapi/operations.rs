@@ -417,7 +417,7 @@ pub(super) const ALL: &[Operation] = &[
         id: "revertChange",
         tag: "history",
         summary: "Puts back what a revision changed.",
-        success: &[(200, Shape::Json("Report"))],
+        success: REPORT,
         codes: &[NOT_FOUND, &[Code::Compacted], OWNER, RECORD, CONFLICTS, GUARD],
         ..NONE
     },
