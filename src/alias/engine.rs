@@ -114,6 +114,7 @@ pub struct Engine {
     changed: BTreeSet<u32>,
     removed: Vec<TargetKey>,
     settled_pending: bool,
+    coalesced: u64,
     published: Option<Moment>,
     /// The latest time seen.
     latest: Moment,
@@ -139,6 +140,7 @@ impl Engine {
             changed: BTreeSet::new(),
             removed: Vec::new(),
             settled_pending: false,
+            coalesced: 0,
             published: None,
             latest: Moment(0),
         }
@@ -256,7 +258,13 @@ impl Engine {
                 refreshed = Refreshed::Accepted;
             }
         }
+        self.coalesced += u64::from(refreshed == Refreshed::Coalesced);
         refreshed
+    }
+
+    /// How many wishes for a lookup another one has served, which was on its way or about to begin.
+    pub fn coalesced(&self) -> u64 {
+        self.coalesced
     }
 
     /// Number of targets.
@@ -411,6 +419,7 @@ impl Engine {
             return;
         }
         let slot = self.find_or_add(target, now);
+        self.coalesced += u64::from(self.slot(slot).is_being_asked());
         if self.slot(slot).wants.is_empty() {
             self.forget_at(slot, Some(now.plus_seconds(FORGET_AFTER)));
             self.take_interest(slot, Interest::Queries, now);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{mpsc, oneshot};
 
 use super::engine::Refreshed;
+use super::measures::{Counts, LookupTimes};
 use super::references::RecordKey;
 use super::slot::TargetStatus;
 use crate::zone::alias::{AliasState, Family, Moment, RecordState, TargetKey};
@@ -65,6 +66,7 @@ pub(super) enum Request {
     Status { only: Option<TargetKey>, reply: oneshot::Sender<Vec<TargetView>> },
     DeadInside { reply: oneshot::Sender<HashMap<RecordKey, Moment>> },
     Known { targets: Vec<TargetKey>, when: When, reply: oneshot::Sender<BTreeMap<TargetKey, Known>> },
+    Counts { reply: oneshot::Sender<Counts> },
     Refresh { targets: Vec<TargetKey>, reply: oneshot::Sender<Vec<Refreshed>> },
 }
 
@@ -86,13 +88,15 @@ pub struct AliasHandle {
     hints: mpsc::Sender<TargetKey>,
     requests: mpsc::Sender<Request>,
     dropped: Arc<AtomicU64>,
+    times: LookupTimes,
 }
 
 impl AliasHandle {
     pub(super) fn new() -> (AliasHandle, mpsc::Receiver<TargetKey>, mpsc::Receiver<Request>) {
         let (hints, hints_in) = mpsc::channel(MAX_HINTS);
         let (requests, requests_in) = mpsc::channel(MAX_REQUESTS);
-        (AliasHandle { hints, requests, dropped: Arc::default() }, hints_in, requests_in)
+        let handle = AliasHandle { hints, requests, dropped: Arc::default(), times: LookupTimes::new() };
+        (handle, hints_in, requests_in)
     }
 
     /// Tells the engine that a query asked for a target of which nothing is known. Never waits: if the queue is full
@@ -110,6 +114,16 @@ impl AliasHandle {
     /// How many hints were dropped since the start.
     pub fn hints_dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// How long lookups took.
+    pub fn times(&self) -> &LookupTimes {
+        &self.times
+    }
+
+    /// What was counted since the start.
+    pub async fn counts(&self) -> Result<Counts, Ended> {
+        self.ask(|reply| Request::Counts { reply }).await
     }
 
     /// How it stands with all targets, in canonical order.

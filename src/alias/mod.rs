@@ -5,9 +5,11 @@
 //! [`handle::AliasHandle`].
 
 pub mod actor;
+mod closed;
 pub mod engine;
 pub mod handle;
 pub mod lookup;
+pub mod measures;
 pub mod pace;
 mod probe;
 pub mod references;

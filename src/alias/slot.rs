@@ -145,6 +145,11 @@ impl Slot {
             .any(|family| matches!(self.entry.family(*family).state, AliasState::Pending | AliasState::Suspect))
     }
 
+    /// Whether a lookup is on its way, or begins as soon as its turn comes.
+    pub(super) fn is_being_asked(&self) -> bool {
+        self.probes.iter().any(|probe| probe.flight.is_some() || matches!(probe.due, Some(Due::Pending(_))))
+    }
+
     pub(super) fn takeover_risk(&self) -> bool {
         Family::BOTH.iter().any(|family| {
             self.entry.family(*family).state == AliasState::TargetNxdomain && self.probes[at(*family)].takeover_risk

@@ -66,6 +66,8 @@ pub struct ApiState {
     pub readiness: Readiness,
     /// Counters of the DNS sockets.
     pub counters: Arc<Counters>,
+    /// ALIAS records by their state, for the metrics.
+    pub record_states: native::RecordStates,
 }
 
 /// All routes of the API on one router, for [`serve`].

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::batch::{LocalInfo, send_from};
-use super::counters::{AddressFamily, Shared, Unanswered};
+use super::counters::{AddressFamily, Deferred, Shared, Unanswered};
 use super::{Serving, respond_guarded};
 use crate::answer::{MAX_UDP_QUERY, Outcome, Patience, Request, Scratch, Transport};
 use crate::zone::alias::{AliasEntry, AliasState, Family, TargetKey};
@@ -28,6 +28,7 @@ pub(super) struct Parked {
     local: LocalInfo,
     target: TargetKey,
     until: Instant,
+    deferred: Deferred,
 }
 
 impl Parked {
@@ -38,8 +39,9 @@ impl Parked {
         socket: Arc<UdpSocket>,
         local: LocalInfo,
         target: TargetKey,
+        deferred: Deferred,
     ) -> Parked {
-        Parked { octets, peer, socket, local, target, until: Instant::now() + DEFERRAL }
+        Parked { octets, peer, socket, local, target, until: Instant::now() + DEFERRAL, deferred }
     }
 }
 
@@ -161,6 +163,7 @@ impl Lot {
         self.count -= over.len();
         self.earliest = self.waiting.values().flatten().map(|parked| parked.until).min();
         for parked in over {
+            parked.deferred.expired();
             self.answer(parked, Patience::Ended);
         }
     }
@@ -176,8 +179,8 @@ impl Lot {
             patience,
         };
         match respond_guarded(&self.serving.rules, &snapshot, &mut self.scratch, &request, &mut self.out) {
-            Outcome::Reply { length, rcode, rtype, limited } => {
-                self.counters.reply(AddressFamily::of(parked.peer.ip()), rtype, rcode, limited);
+            Outcome::Reply { length, rcode, rtype, limited, flattened } => {
+                self.counters.reply(AddressFamily::of(parked.peer.ip()), rtype, rcode, limited, flattened);
                 // A client that went away is no error of ours.
                 if send_from(&parked.socket, &self.out[..length], parked.peer, &parked.local).is_err() {
                     self.counters.unanswered(Unanswered::NotSent, 1);

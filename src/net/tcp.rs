@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout_at};
 
 use super::connections::{ConnectionLimits, Connections, Crowd, Place};
-use super::counters::{AddressFamily, Shared, Unanswered};
+use super::counters::{AddressFamily, Deferred, Shared, Unanswered};
 use super::framing::{Incoming, Next};
 use super::parking::DEFERRAL;
 use super::{Serving, respond_guarded};
@@ -109,6 +109,7 @@ thread_local! {
 struct Waiting {
     octets: Vec<u8>,
     until: Instant,
+    deferred: Deferred,
 }
 
 struct Connection {
@@ -234,6 +235,9 @@ impl Connection {
         for _ in 0..self.waiting.len() {
             if let Some(one) = self.waiting.pop_front() {
                 let until = if one.until <= now { Err(()) } else { Ok(one.until) };
+                if until.is_err() {
+                    one.deferred.expired();
+                }
                 self.answer(place, &one.octets, Some(until));
             }
             if self.output.len() >= WRITE_BUFFER {
@@ -260,8 +264,8 @@ impl Connection {
             if let Some(entry) = scratch.take_overdue() {
                 self.serving.alias.hint(&entry.target);
             }
-            if let Outcome::Reply { length, rcode, rtype, limited } = &outcome {
-                self.counters.reply(AddressFamily::of(self.peer.ip()), *rtype, *rcode, *limited);
+            if let Outcome::Reply { length, rcode, rtype, limited, flattened } = &outcome {
+                self.counters.reply(AddressFamily::of(self.peer.ip()), *rtype, *rcode, *limited, *flattened);
                 self.output.extend_from_slice(&(*length as u16).to_be_bytes());
                 self.output.extend_from_slice(&out[..*length]);
             }
@@ -274,7 +278,8 @@ impl Connection {
             Outcome::Pending(target) => {
                 self.serving.alias.hint(&target);
                 let until = deferred.and_then(Result::ok).unwrap_or_else(|| Instant::now() + DEFERRAL);
-                self.waiting.push_back(Waiting { octets: octets.to_vec(), until });
+                let deferred = self.serving.counters.waits().begin();
+                self.waiting.push_back(Waiting { octets: octets.to_vec(), until, deferred });
             }
         }
     }

@@ -69,8 +69,8 @@ impl Worker {
                 outcome = self.respond(&snapshot, scratch, index, now, Patience::Ended);
             }
             match outcome {
-                Outcome::Reply { length, rcode, rtype, limited } => {
-                    self.counters.reply(rtype, rcode, limited);
+                Outcome::Reply { length, rcode, rtype, limited, flattened } => {
+                    self.counters.reply(rtype, rcode, limited, flattened);
                     self.batch.queue_reply(index, length);
                 }
                 Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
@@ -109,8 +109,9 @@ impl Worker {
     fn park(&mut self, index: usize, target: TargetKey) -> bool {
         self.serving.alias.hint(&target);
         let local = self.batch.local_info(index);
+        let deferred = self.serving.counters.waits().begin();
         let (octets, peer, _) = self.batch.message(index);
-        let parked = Parked::udp(octets.to_vec(), peer, self.socket.clone(), local, target);
+        let parked = Parked::udp(octets.to_vec(), peer, self.socket.clone(), local, target, deferred);
         self.parking.park(parked).is_ok()
     }
 }

@@ -102,7 +102,7 @@ pub struct AliasRecord {
 }
 
 /// Octets of families, group and policy.
-const FIXED: usize = 2 + PACKED;
+pub const FIXED: usize = 2 + PACKED;
 
 impl AliasRecord {
     /// Packs the record: target, one octet of families, one of the group, the policy, the owners' numbers.
@@ -136,12 +136,17 @@ impl AliasRecord {
     }
 }
 
+/// In the octet of families: between the policy and the owners stands the target before this one.
+const HAS_PREVIOUS: u8 = 8;
+
 /// A published ALIAS record, read in place.
 #[derive(Clone, Copy, Debug)]
 pub struct AliasRef<'a> {
     /// The target in wire form, letter case as written.
     pub target: &'a [u8],
     fixed: &'a [u8; FIXED],
+    /// Until when in milliseconds, and the target before, in wire form; or nothing.
+    previous: &'a [u8],
     owners: &'a [u8],
 }
 
@@ -150,8 +155,41 @@ impl<'a> AliasRef<'a> {
     #[inline]
     pub fn decode(rdata: &'a [u8]) -> Option<AliasRef<'a>> {
         let (target, rest) = rdata.split_at(wire_length(rdata)?);
-        let (fixed, owners) = rest.split_first_chunk::<FIXED>()?;
-        Some(AliasRef { target, fixed, owners })
+        let (fixed, rest) = rest.split_first_chunk::<FIXED>()?;
+        let (previous, owners) = if fixed[0] & HAS_PREVIOUS == 0 {
+            (&[][..], rest)
+        } else {
+            rest.split_at(8 + wire_length(rest.get(8..)?)?)
+        };
+        Some(AliasRef { target, fixed, previous, owners })
+    }
+
+    /// The target that it had before this one, as long as that may be served in its place.
+    pub fn previous(self, now: Moment) -> Option<&'a [u8]> {
+        self.lends().filter(|(until, _)| now < *until).map(|(_, target)| target)
+    }
+
+    /// Until when the target before may be served, with that target.
+    pub fn lends(self) -> Option<(Moment, &'a [u8])> {
+        let (until, target) = self.previous.split_first_chunk::<8>()?;
+        Some((Moment(u64::from_le_bytes(*until)), target))
+    }
+
+    /// The same with another target.
+    pub fn towards(self, target: &'a [u8]) -> AliasRef<'a> {
+        AliasRef { target, previous: &[], ..self }
+    }
+
+    /// Packs it with a target before it that may be served until then.
+    pub fn encode_with(self, until: Moment, previous: &[u8]) -> Vec<u8> {
+        let mut out = self.target.to_vec();
+        let [families, rest @ ..] = self.fixed;
+        out.push(families | HAS_PREVIOUS);
+        out.extend_from_slice(rest);
+        out.extend_from_slice(&until.0.to_le_bytes());
+        out.extend_from_slice(previous);
+        out.extend_from_slice(self.owners);
+        out
     }
 
     /// Whether this family is flattened.
@@ -192,9 +230,11 @@ impl<'a> AliasRef<'a> {
         self.owners.chunks_exact(4).any(|one| one == owner.to_le_bytes())
     }
 
-    /// All that is served of it: everything but the owners.
-    pub fn served(self) -> (&'a [u8], &'a [u8]) {
-        (self.target, self.fixed)
+    /// All that is served of it in the end: everything but the owners and the target before.
+    pub fn served(self) -> (&'a [u8], [u8; FIXED]) {
+        let mut fixed = *self.fixed;
+        fixed[0] &= !HAS_PREVIOUS;
+        (self.target, fixed)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::alias::LastError;
 use crate::alias::engine::Refreshed;
 use crate::alias::handle::TargetView;
 use crate::alias::references::RecordKey;
-use crate::api::alias_view::{self, Combined, FamilyView, RecordView, Serving};
+use crate::api::alias_view::{self, Combined, FamilyView, RecordView};
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
 use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocument, RefreshedDocument};
@@ -31,6 +31,7 @@ use crate::store::rows::{ClaimFilter, ClaimRow, OwnerFilter};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::zone::alias::{AliasEntry, AliasState, Family, Group, Moment, RecordState, TargetKey};
+use crate::zone::served::Serving;
 use crate::zone::snapshot::Snapshot;
 
 /// Most owners whose claims are read one owner after the other.
