@@ -67,11 +67,6 @@ fn extended(reply: &Reply) -> Option<(u16, &str)> {
     reply.extended.as_ref().map(|(code, text)| (*code, text.as_str()))
 }
 
-fn refresh(server: &Server, target: &str) {
-    let (status, body) = server.api("POST", "/v1/alias-targets/refresh", Some(json!({"targets": [target]})));
-    assert_eq!(status, 202, "{body}");
-}
-
 /// An address at which nothing listens, and nothing will: the sockets that hold its port for TCP are another's.
 fn closed() -> SocketAddr {
     let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
