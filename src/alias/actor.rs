@@ -306,7 +306,7 @@ impl<R: Resolve> Actor<R> {
                 }
             }
             Request::DeadInside { reply } => {
-                let dead = self.references.dead_inside().map(|(key, since)| (key.clone(), since));
+                let dead = self.references.dead_inside().map(|(key, dead)| (key.clone(), dead.clone()));
                 let _ = reply.send(dead.collect());
             }
             Request::Counts { reply } => {

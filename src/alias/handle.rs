@@ -10,9 +10,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::engine::Refreshed;
 use super::measures::{Counts, LookupTimes};
-use super::references::RecordKey;
+use super::references::{DeadInside, RecordKey};
 use super::slot::TargetStatus;
-use crate::zone::alias::{AliasState, Family, Moment, RecordState, TargetKey};
+use crate::zone::alias::{AliasState, Family, RecordState, TargetKey};
 
 /// Most hints that wait for the actor (alias.md section 3.6).
 pub const MAX_HINTS: usize = 1_024;
@@ -64,7 +64,7 @@ pub(super) enum When {
 #[derive(Debug)]
 pub(super) enum Request {
     Status { only: Option<TargetKey>, reply: oneshot::Sender<Vec<TargetView>> },
-    DeadInside { reply: oneshot::Sender<HashMap<RecordKey, Moment>> },
+    DeadInside { reply: oneshot::Sender<HashMap<RecordKey, DeadInside>> },
     Known { targets: Vec<TargetKey>, when: When, reply: oneshot::Sender<BTreeMap<TargetKey, Known>> },
     Counts { reply: oneshot::Sender<Counts> },
     Refresh { targets: Vec<TargetKey>, reply: oneshot::Sender<Vec<Refreshed>> },
@@ -137,8 +137,8 @@ impl AliasHandle {
         Ok(all.into_iter().next())
     }
 
-    /// Records whose target a zone here says not to exist, with the time since which this process knows it.
-    pub async fn dead_inside(&self) -> Result<HashMap<RecordKey, Moment>, Ended> {
+    /// Records whose target a zone here says not to exist.
+    pub async fn dead_inside(&self) -> Result<HashMap<RecordKey, DeadInside>, Ended> {
         self.ask(|reply| Request::DeadInside { reply }).await
     }
 

@@ -245,6 +245,7 @@ statements! {
         WHERE revision > ?1 AND (?2 IS NULL OR zone = ?2) AND (?3 IS NULL OR name = ?3)
             AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR actor = ?5)
         ORDER BY revision DESC, item DESC LIMIT ?6";
+    LAST_CHANGE_AT = "SELECT MAX(at) FROM change WHERE name = ?1";
     CHANGES_OF_NAME = "
         SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after, item
         FROM change

@@ -382,6 +382,29 @@ fn the_type_and_the_texts_are_shown_as_the_configuration_says() {
 }
 
 #[test]
+fn a_zone_is_exported_with_the_addresses_that_its_alias_records_come_to() {
+    let world = World::new(1, "");
+    let server = &world.server;
+    alias(server, "www.example.com.", EDGE);
+    alias(server, "nested.example.com.", "www.example.com.");
+    alias(server, "nowhere.example.com.", "nothing.example.com.");
+    assert_eq!(server.ask("nested.example.com", "A").data(), [ADDRESS]);
+    let output = server.command(&["zone", "export", "example.com", "--alias", "addresses"]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    let lines = |name: &str| -> Vec<Vec<&str>> {
+        let all = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        all.filter(|fields| fields.first() == Some(&name)).collect()
+    };
+    for name in ["www", "nested"] {
+        let found = lines(name);
+        assert_eq!(found.len(), 1, "{text}");
+        assert_eq!(found[0][found[0].len() - 2..], ["A", ADDRESS], "{text}");
+    }
+    assert!(lines("nowhere").is_empty() && !text.contains("ALIAS"), "{text}");
+    assert!(server.command(&["zone", "export", "example.com"]).stdout.windows(5).any(|five| five == b"ALIAS"));
+}
+
+#[test]
 fn a_server_that_was_killed_answers_from_what_it_knew_while_upstreams_are_dead() {
     let mut world = World::new(1, "");
     alias(&world.server, "www.example.com.", EDGE);

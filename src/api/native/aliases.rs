@@ -13,7 +13,7 @@ use super::records::zone_filter;
 use crate::alias::LastError;
 use crate::alias::engine::Refreshed;
 use crate::alias::handle::TargetView;
-use crate::alias::references::RecordKey;
+use crate::alias::references::{DeadInside, RecordKey};
 use crate::api::alias_view::{self, Combined, FamilyView, RecordView};
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
@@ -80,6 +80,9 @@ struct Looked {
     view: RecordView,
     since: Option<Moment>,
 }
+
+/// Of how many names at most the history is asked for the time since which they are gone.
+const MAX_LOOKED_BACK: usize = 1_000;
 
 /// The name of a state; a slip of the pen must not read as "nothing is dead".
 fn known_state(text: &str) -> Result<String, Refused> {
@@ -252,13 +255,23 @@ async fn look(call: &Call, filters: &[ClaimFilter]) -> Result<(u64, Vec<Looked>)
     Ok((revision, looked.collect()))
 }
 
-/// Records whose target a zone here says not to exist, and since when.
+/// Records whose target a zone here says not to exist, and since when: since the last change at that name where the
+/// history has one, for the server may have started since.
 pub(super) async fn dead_inside(call: &Call) -> HashMap<RecordKey, Moment> {
-    match &call.state.alias {
-        // The engine ends before the API does at a stop.
+    // The engine ends before the API does at a stop.
+    let dead = match &call.state.alias {
         Some(handle) => handle.dead_inside().await.unwrap_or_default(),
         None => HashMap::new(),
+    };
+    let mut changed: HashMap<Name, Option<Moment>> = HashMap::new();
+    for name in dead.values().map(|one| &one.name) {
+        if changed.len() < MAX_LOOKED_BACK && !changed.contains_key(name) {
+            // What the history does not tell is as it would be without one.
+            changed.insert(name.clone(), call.state.reader.last_change_at(name).await.unwrap_or_default());
+        }
     }
+    let since = |one: &DeadInside| changed.get(&one.name).copied().flatten().map_or(one.since, |at| at.min(one.since));
+    dead.into_iter().map(|(key, one)| (key, since(&one))).collect()
 }
 
 /// Where a claim stands, as the engine knows records.
