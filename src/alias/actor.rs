@@ -244,7 +244,8 @@ impl<R: Resolve> Actor<R> {
         let Some((Lookup { target, family, ticket, .. }, began)) = self.running.remove(&id) else { return };
         self.times.observe(began.elapsed());
         let crosses = self.crosses(&answer.chain);
-        let answer = Answer { crosses, ..answer };
+        let from = answer.upstream.and_then(|one| self.resolver.address(target.group, one));
+        let answer = Answer { crosses, from, ..answer };
         let report = Report { target, family, ticket, answer };
         self.engine.step(Event::Done(report), self.setup.clock.now());
     }
@@ -322,8 +323,6 @@ impl<R: Resolve> Actor<R> {
     fn view(&self, status: TargetStatus) -> TargetView {
         let target = &status.entry.target;
         let records = self.references.of_target(target).cloned().collect();
-        let upstream = status.a.upstream.or(status.aaaa.upstream);
-        let upstream = upstream.and_then(|one| self.resolver.address(target.group, one));
-        TargetView { status, records, upstream }
+        TargetView { status, records }
     }
 }

@@ -342,13 +342,14 @@ impl Engine {
             let one = self.slot_mut(slot);
             let ttl = one.entry.family(family).highest_ttl;
             one.probes[at(family)].remember(ttl);
+            one.probes[at(family)].failures = one.entry.family(family).lookup.as_ref().map_or(0, |last| last.failures);
         }
         self.forget_at(slot, Some(now.plus_seconds(FORGET_AFTER)));
     }
 
     fn moved(&mut self, apexes: &HashSet<Name>, now: Moment) {
         let touched = |slot: &Slot| {
-            let chains = slot.probes.iter().flat_map(|probe| probe.chain.iter());
+            let chains = Family::BOTH.iter().flat_map(|family| slot.entry.family(*family).chain());
             chains.into_iter().any(|name| name.ancestors().any(|above| apexes.contains(&above)))
         };
         let slots: Vec<u32> = (0_u32..)

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,8 +25,6 @@ pub struct TargetView {
     pub status: TargetStatus,
     /// The records, in canonical order of zones and names.
     pub records: Vec<RecordKey>,
-    /// Where the upstream is that answered last.
-    pub upstream: Option<SocketAddr>,
 }
 
 /// What is known of a target, in short.

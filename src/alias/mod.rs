@@ -16,5 +16,3 @@ pub mod references;
 pub mod resolver;
 mod servers;
 pub mod slot;
-
-pub use probe::LastError;

@@ -1,5 +1,6 @@
 //! ALIAS as plain data: the record as it is published, its targets, and what is known of them (alias.md).
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -352,6 +353,21 @@ impl AliasState {
     }
 }
 
+/// What the last lookup of a family told beside its answer: for people, and for the next start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastLookup {
+    /// Failing lookups in a row.
+    pub failures: u8,
+    /// The state that the last lookup would be by itself, if it brought no answer: a failure or NXDOMAIN.
+    pub error: Option<AliasState>,
+    /// Who answered last.
+    pub upstream: Option<SocketAddr>,
+    /// The names that CNAMEs led to from the target in the last answer; a failure is none.
+    pub chain: Box<[Name]>,
+    /// Whether the last NXDOMAIN came from the root or a one-label zone: then the domain may be free to register.
+    pub takeover_risk: bool,
+}
+
 /// What is known of one family of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FamilyAnswer {
@@ -374,6 +390,8 @@ pub struct FamilyAnswer {
     /// Names of the target's chain from the first on that lies in a hosted zone: there the walk goes on in the server,
     /// if the zone is trusted.
     pub crossing: Option<Arc<[Name]>>,
+    /// Of the last lookup; none before the first.
+    pub lookup: Option<Arc<LastLookup>>,
 }
 
 impl FamilyAnswer {
@@ -389,6 +407,7 @@ impl FamilyAnswer {
             checked: None,
             changed: None,
             crossing: None,
+            lookup: None,
         }
     }
 
@@ -408,6 +427,16 @@ impl FamilyAnswer {
     #[inline]
     pub fn longest_hold(&self, hold: Hold) -> u32 {
         hold.clamp(self.highest_ttl)
+    }
+
+    /// The names that CNAMEs led to from the target in the last answer.
+    pub fn chain(&self) -> &[Name] {
+        self.lookup.as_ref().map_or(&[], |lookup| &lookup.chain)
+    }
+
+    /// Whether the target's domain may be free to register, as far as this family tells.
+    pub fn is_for_sale(&self) -> bool {
+        self.state == AliasState::TargetNxdomain && self.lookup.as_ref().is_some_and(|lookup| lookup.takeover_risk)
     }
 
     /// The state as a record sees it that serves internal addresses or does not.
@@ -503,6 +532,16 @@ impl AliasEntry {
             Family::A => &mut self.a,
             Family::Aaaa => &mut self.aaaa,
         }
+    }
+
+    /// The names that CNAMEs led to from the target, those of A if it had any.
+    pub fn chain(&self) -> &[Name] {
+        if self.a.chain().is_empty() { self.aaaa.chain() } else { self.a.chain() }
+    }
+
+    /// Whether its domain may be free to register.
+    pub fn takeover_risk(&self) -> bool {
+        self.a.is_for_sale() || self.aaaa.is_for_sale()
     }
 
     /// The state of the target as a whole.

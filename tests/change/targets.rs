@@ -9,7 +9,8 @@ use tenured::ledger::command::{Change, Command};
 use tenured::store::rows::ChangeFilter;
 use tenured::zone::addresses::Addresses;
 use tenured::zone::alias::{
-    AliasBatch, AliasEntry, AliasState, Dependent, Family, FamilyAnswer, Moment, RecordState, TargetKey, Transition,
+    AliasBatch, AliasEntry, AliasState, Dependent, Family, FamilyAnswer, LastLookup, Moment, RecordState, TargetKey,
+    Transition,
 };
 use tenured::zone::policy::{Hold, OnNxdomain, Policy};
 use tenured::zone::walk::Trust;
@@ -31,6 +32,13 @@ fn answer(state: AliasState, fetched: Moment) -> FamilyAnswer {
         changed: Some(fetched),
         ttl: 60,
         highest_ttl: 300,
+        lookup: Some(Arc::new(LastLookup {
+            failures: 2,
+            error: Some(AliasState::Timeout),
+            upstream: Some("192.0.2.53:53".parse().expect("an address")),
+            chain: Box::new([name("middle.proxy.test."), name("www.example.com.")]),
+            takeover_risk: true,
+        })),
         ..FamilyAnswer::pending(fetched)
     }
 }

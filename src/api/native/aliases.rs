@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 
 use super::check_rows;
 use super::records::zone_filter;
-use crate::alias::LastError;
 use crate::alias::engine::Refreshed;
 use crate::alias::handle::TargetView;
+use crate::alias::lookup::Failure;
 use crate::alias::references::{DeadInside, RecordKey};
 use crate::api::alias_view::{self, Combined, FamilyView, RecordView};
 use crate::api::auth::Access;
@@ -380,31 +380,29 @@ fn outside(
         row.last_ok_at = Family::BOTH.iter().filter_map(|one| entry.family(*one).last_ok).max().map(show::moment);
         row.checked_at = Family::BOTH.iter().filter_map(|one| entry.family(*one).checked).max().map(show::moment);
         row.families = Family::BOTH.iter().map(|one| (family_name(*one), known_family(entry, *one))).collect();
+        let last = || Family::BOTH.iter().filter_map(|one| entry.family(*one).lookup.as_deref());
+        let upstream = last().find_map(|one| one.upstream).map(|address| address.ip().to_string());
+        row.vantage = upstream.map(|upstream| format!("{} via {upstream}", vantage()));
+        row.addresses_changed_at =
+            Family::BOTH.iter().filter_map(|one| entry.family(*one).changed).max().map(show::moment);
+        row.chain = entry.chain().iter().map(Name::to_string).collect();
+        row.takeover_risk = entry.takeover_risk();
+        row.last_error = last().find_map(|one| one.error).map(last_error);
     }
     if let Some(view) = status {
         let probes = [view.status.a, view.status.aaaa];
-        let upstream = view.upstream.map(|address| address.ip().to_string());
-        row.vantage = upstream.map(|upstream| format!("{} via {upstream}", vantage()));
-        row.addresses_changed_at =
-            Family::BOTH.iter().filter_map(|one| view.status.entry.family(*one).changed).max().map(show::moment);
-        row.chain = view.status.chain.iter().map(Name::to_string).collect();
-        row.takeover_risk = view.status.takeover_risk;
         for (family, probe) in Family::BOTH.into_iter().zip(probes) {
             if let Some(known) = row.families.get_mut(&family_name(family)) {
                 known.rtt_millis = probe.took;
             }
         }
         row.next_refresh_at = probes.iter().filter_map(|probe| probe.next_refresh).min().map(show::moment);
-        row.last_error = probes.iter().find_map(|probe| probe.last_error).map(last_error);
     }
     row
 }
 
-fn last_error(error: LastError) -> String {
-    match error {
-        LastError::NameError => "NXDOMAIN".to_owned(),
-        LastError::Failed(failure) => failure.to_string(),
-    }
+fn last_error(error: AliasState) -> String {
+    Failure::of(error).map_or_else(|| "NXDOMAIN".to_owned(), |failure| failure.to_string())
 }
 
 fn known_family(entry: &AliasEntry, family: Family) -> FamilyDocument {
