@@ -87,6 +87,24 @@ impl Readiness {
         self.state().alarms.remove(alarm);
     }
 
+    /// Begins, changes or ends an alarm, with one line of the log when it begins and one when it ends.
+    pub fn tell(&self, alarm: &str, sentence: Option<String>) {
+        let before = self.state().alarms.contains_key(alarm);
+        match sentence {
+            Some(sentence) => {
+                if !before {
+                    tracing::error!("alarm {alarm}: {sentence}");
+                }
+                self.raise(alarm, sentence);
+            }
+            None if before => {
+                tracing::info!("alarm {alarm} is over");
+                self.clear(alarm);
+            }
+            None => {}
+        }
+    }
+
     /// Where the server is in its life.
     pub fn phase(&self) -> Phase {
         let state = self.state();

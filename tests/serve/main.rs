@@ -1,9 +1,12 @@
 //! The real binary, asked over DNS and HTTP.
 
 mod alias;
+#[path = "../support/encrypted.rs"]
+mod client;
 mod crash;
 #[path = "../support/dns.rs"]
 mod dns;
+mod encrypted;
 mod holds;
 mod hostile;
 mod incidents;
@@ -13,6 +16,7 @@ mod metrics;
 mod ownership;
 mod quarantine;
 mod rate_limit;
+mod reload;
 mod samples;
 #[path = "../support/server.rs"]
 mod server;

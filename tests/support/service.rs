@@ -52,6 +52,7 @@ impl Service {
                 defaults: Defaults::default(),
                 readiness: readiness.clone(),
                 counters: std::sync::Arc::default(),
+                server: api::Server::default(),
             };
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");
