@@ -56,7 +56,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("rustls", &["src/net/certificates.rs"]),
     ("tokio_rustls", &["src/net/", "src/api/"]),
     ("quinn", &["src/net/quic.rs"]),
-    ("prometheus_client", &["src/api/native/metrics.rs", "src/control/measures.rs"]),
+    ("prometheus_client", &["src/api/native/metrics.rs", "src/control/measures.rs", "src/alias/measures.rs"]),
 ];
 
 /// The one module with `unsafe`; its head says why.

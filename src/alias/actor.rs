@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
@@ -10,6 +10,7 @@ use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 use super::engine::{Action, Engine, Event, Settings, Settled};
 use super::handle::{AliasHandle, Known, Request, TargetView, When};
 use super::lookup::{Answer, Failure, Lookup, Outcome, Report};
+use super::measures::{Counts, LookupTimes};
 use super::pace::Pace;
 use super::references::References;
 use super::resolver::Resolve;
@@ -73,6 +74,7 @@ pub fn spawn(resolver: impl Resolve, setup: Setup, batches: mpsc::Sender<AliasBa
         walked: None,
         lookups: JoinSet::new(),
         running: HashMap::new(),
+        times: handle.times().clone(),
         hints,
         requests,
         waiting: Vec::new(),
@@ -90,8 +92,10 @@ struct Actor<R> {
     seen: Arc<Snapshot>,
     walked: Option<Moment>,
     lookups: JoinSet<Answer>,
-    /// The lookups in flight, by task.
-    running: HashMap<Id, Lookup>,
+    /// The lookups in flight, by task, each with when it began.
+    running: HashMap<Id, (Lookup, Instant)>,
+    /// How long they take.
+    times: LookupTimes,
     hints: mpsc::Receiver<TargetKey>,
     requests: mpsc::Receiver<Request>,
     /// Who waits until targets are settled.
@@ -226,7 +230,7 @@ impl<R: Resolve> Actor<R> {
         let resolver = self.resolver.clone();
         let (target, family, ask) = (lookup.target.clone(), lookup.family, lookup.ask);
         let task = self.lookups.spawn(async move { resolver.lookup(&target, family, ask).await });
-        self.running.insert(task.id(), lookup);
+        self.running.insert(task.id(), (lookup, Instant::now()));
     }
 
     fn done(&mut self, done: Result<(Id, Answer), JoinError>) {
@@ -237,9 +241,11 @@ impl<R: Resolve> Actor<R> {
                 (error.id(), Answer::direct(None, Outcome::Failed(Failure::ServFail)))
             }
         };
-        let Some(Lookup { target, family, ticket, .. }) = self.running.remove(&id) else { return };
+        let Some((Lookup { target, family, ticket, .. }, began)) = self.running.remove(&id) else { return };
+        self.times.observe(began.elapsed());
         let crosses = self.crosses(&answer.chain);
-        let answer = Answer { crosses, ..answer };
+        let from = answer.upstream.and_then(|one| self.resolver.address(target.group, one));
+        let answer = Answer { crosses, from, ..answer };
         let report = Report { target, family, ticket, answer };
         self.engine.step(Event::Done(report), self.setup.clock.now());
     }
@@ -301,8 +307,11 @@ impl<R: Resolve> Actor<R> {
                 }
             }
             Request::DeadInside { reply } => {
-                let dead = self.references.dead_inside().map(|(key, since)| (key.clone(), since));
+                let dead = self.references.dead_inside().map(|(key, dead)| (key.clone(), dead.clone()));
                 let _ = reply.send(dead.collect());
+            }
+            Request::Counts { reply } => {
+                let _ = reply.send(Counts { queries: self.resolver.queries(), coalesced: self.engine.coalesced() });
             }
             Request::Refresh { targets, reply } => {
                 let now = self.setup.clock.now();
@@ -314,8 +323,6 @@ impl<R: Resolve> Actor<R> {
     fn view(&self, status: TargetStatus) -> TargetView {
         let target = &status.entry.target;
         let records = self.references.of_target(target).cloned().collect();
-        let upstream = status.a.upstream.or(status.aaaa.upstream);
-        let upstream = upstream.and_then(|one| self.resolver.address(target.group, one));
-        TargetView { status, records, upstream }
+        TargetView { status, records }
     }
 }

@@ -114,6 +114,7 @@ pub struct Engine {
     changed: BTreeSet<u32>,
     removed: Vec<TargetKey>,
     settled_pending: bool,
+    coalesced: u64,
     published: Option<Moment>,
     /// The latest time seen.
     latest: Moment,
@@ -139,6 +140,7 @@ impl Engine {
             changed: BTreeSet::new(),
             removed: Vec::new(),
             settled_pending: false,
+            coalesced: 0,
             published: None,
             latest: Moment(0),
         }
@@ -256,7 +258,13 @@ impl Engine {
                 refreshed = Refreshed::Accepted;
             }
         }
+        self.coalesced += u64::from(refreshed == Refreshed::Coalesced);
         refreshed
+    }
+
+    /// How many wishes for a lookup another one has served, which was on its way or about to begin.
+    pub fn coalesced(&self) -> u64 {
+        self.coalesced
     }
 
     /// Number of targets.
@@ -334,13 +342,14 @@ impl Engine {
             let one = self.slot_mut(slot);
             let ttl = one.entry.family(family).highest_ttl;
             one.probes[at(family)].remember(ttl);
+            one.probes[at(family)].failures = one.entry.family(family).lookup.as_ref().map_or(0, |last| last.failures);
         }
         self.forget_at(slot, Some(now.plus_seconds(FORGET_AFTER)));
     }
 
     fn moved(&mut self, apexes: &HashSet<Name>, now: Moment) {
         let touched = |slot: &Slot| {
-            let chains = slot.probes.iter().flat_map(|probe| probe.chain.iter());
+            let chains = Family::BOTH.iter().flat_map(|family| slot.entry.family(*family).chain());
             chains.into_iter().any(|name| name.ancestors().any(|above| apexes.contains(&above)))
         };
         let slots: Vec<u32> = (0_u32..)
@@ -411,6 +420,7 @@ impl Engine {
             return;
         }
         let slot = self.find_or_add(target, now);
+        self.coalesced += u64::from(self.slot(slot).is_being_asked());
         if self.slot(slot).wants.is_empty() {
             self.forget_at(slot, Some(now.plus_seconds(FORGET_AFTER)));
             self.take_interest(slot, Interest::Queries, now);

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::engine::Refreshed;
-use super::references::RecordKey;
+use super::measures::{Counts, LookupTimes};
+use super::references::{DeadInside, RecordKey};
 use super::slot::TargetStatus;
-use crate::zone::alias::{AliasState, Family, Moment, RecordState, TargetKey};
+use crate::zone::alias::{AliasState, Family, RecordState, TargetKey};
 
 /// Most hints that wait for the actor (alias.md section 3.6).
 pub const MAX_HINTS: usize = 1_024;
@@ -25,8 +25,6 @@ pub struct TargetView {
     pub status: TargetStatus,
     /// The records, in canonical order of zones and names.
     pub records: Vec<RecordKey>,
-    /// Where the upstream is that answered last.
-    pub upstream: Option<SocketAddr>,
 }
 
 /// What is known of a target, in short.
@@ -63,8 +61,9 @@ pub(super) enum When {
 #[derive(Debug)]
 pub(super) enum Request {
     Status { only: Option<TargetKey>, reply: oneshot::Sender<Vec<TargetView>> },
-    DeadInside { reply: oneshot::Sender<HashMap<RecordKey, Moment>> },
+    DeadInside { reply: oneshot::Sender<HashMap<RecordKey, DeadInside>> },
     Known { targets: Vec<TargetKey>, when: When, reply: oneshot::Sender<BTreeMap<TargetKey, Known>> },
+    Counts { reply: oneshot::Sender<Counts> },
     Refresh { targets: Vec<TargetKey>, reply: oneshot::Sender<Vec<Refreshed>> },
 }
 
@@ -86,13 +85,15 @@ pub struct AliasHandle {
     hints: mpsc::Sender<TargetKey>,
     requests: mpsc::Sender<Request>,
     dropped: Arc<AtomicU64>,
+    times: LookupTimes,
 }
 
 impl AliasHandle {
     pub(super) fn new() -> (AliasHandle, mpsc::Receiver<TargetKey>, mpsc::Receiver<Request>) {
         let (hints, hints_in) = mpsc::channel(MAX_HINTS);
         let (requests, requests_in) = mpsc::channel(MAX_REQUESTS);
-        (AliasHandle { hints, requests, dropped: Arc::default() }, hints_in, requests_in)
+        let handle = AliasHandle { hints, requests, dropped: Arc::default(), times: LookupTimes::new() };
+        (handle, hints_in, requests_in)
     }
 
     /// Tells the engine that a query asked for a target of which nothing is known. Never waits: if the queue is full
@@ -112,6 +113,16 @@ impl AliasHandle {
         self.dropped.load(Ordering::Relaxed)
     }
 
+    /// How long lookups took.
+    pub fn times(&self) -> &LookupTimes {
+        &self.times
+    }
+
+    /// What was counted since the start.
+    pub async fn counts(&self) -> Result<Counts, Ended> {
+        self.ask(|reply| Request::Counts { reply }).await
+    }
+
     /// How it stands with all targets, in canonical order.
     pub async fn status(&self) -> Result<Vec<TargetView>, Ended> {
         self.ask(|reply| Request::Status { only: None, reply }).await
@@ -123,8 +134,8 @@ impl AliasHandle {
         Ok(all.into_iter().next())
     }
 
-    /// Records whose target a zone here says not to exist, with the time since which this process knows it.
-    pub async fn dead_inside(&self) -> Result<HashMap<RecordKey, Moment>, Ended> {
+    /// Records whose target a zone here says not to exist.
+    pub async fn dead_inside(&self) -> Result<HashMap<RecordKey, DeadInside>, Ended> {
         self.ask(|reply| Request::DeadInside { reply }).await
     }
 

@@ -1,6 +1,7 @@
 //! What is asked of upstreams and what comes back, as plain data between the engine and the resolver.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use crate::wire::name::Name;
 use crate::zone::alias::{AliasState, Family, TargetKey};
@@ -57,12 +58,14 @@ pub struct Answer {
     pub crosses: Option<usize>,
     /// Owner of the SOA of a negative answer.
     pub authority: Option<Name>,
+    /// Where `upstream` is.
+    pub from: Option<SocketAddr>,
 }
 
 impl Answer {
     /// An answer without a chain.
     pub fn direct(upstream: Option<Upstream>, outcome: Outcome) -> Answer {
-        Answer { upstream, outcome, chain: Vec::new(), crosses: None, authority: None }
+        Answer { upstream, outcome, chain: Vec::new(), crosses: None, authority: None, from: None }
     }
 }
 
@@ -112,6 +115,19 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The failure that a state tells of.
+    pub fn of(state: AliasState) -> Option<Failure> {
+        let all = [
+            Failure::Timeout,
+            Failure::ServFail,
+            Failure::Refused,
+            Failure::Network,
+            Failure::NoResolver,
+            Failure::RateLimited,
+        ];
+        all.into_iter().find(|failure| failure.state() == state)
+    }
+
     /// The state of a target after it.
     pub fn state(self) -> AliasState {
         match self {

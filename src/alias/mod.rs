@@ -5,14 +5,14 @@
 //! [`handle::AliasHandle`].
 
 pub mod actor;
+mod closed;
 pub mod engine;
 pub mod handle;
 pub mod lookup;
+pub mod measures;
 pub mod pace;
 mod probe;
 pub mod references;
 pub mod resolver;
 mod servers;
 pub mod slot;
-
-pub use probe::LastError;

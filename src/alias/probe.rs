@@ -1,10 +1,11 @@
 //! One family of one target: how what an upstream said changes what is known, and when it is asked again
 //! (alias.md sections 4, 5 and 7). Pure.
 
+use std::sync::Arc;
+
 use super::lookup::{Answer, Ask, Failure, Outcome, Upstream};
-use crate::wire::name::Name;
 use crate::zone::addresses::Addresses;
-use crate::zone::alias::{AliasState, Family, FamilyAnswer, Moment};
+use crate::zone::alias::{AliasState, Family, FamilyAnswer, LastLookup, Moment};
 
 /// Bounds of the time for which NODATA and NXDOMAIN are held, in seconds.
 const NEGATIVE_HOLD: (u32, u32) = (30, 300);
@@ -28,14 +29,8 @@ pub(super) struct Probe {
     /// Failing lookups in a row.
     pub(super) failures: u8,
     suspicion: Option<Suspicion>,
-    /// What the last lookup failed of, or that it was NXDOMAIN; none after an answer.
-    pub(super) last_error: Option<LastError>,
-    /// Who answered last.
-    pub(super) upstream: Option<Upstream>,
-    /// Where CNAMEs led from the target in the last answer; a failure is none.
-    pub(super) chain: Box<[Name]>,
-    /// Whether the last NXDOMAIN came from the root or a one-label zone: then the domain may be free to register.
-    pub(super) takeover_risk: bool,
+    /// What the last lookup would be by itself; none after an answer.
+    error: Option<AliasState>,
     /// How long the last answer took, in milliseconds.
     pub(super) took: Option<u32>,
     /// When the last lookup began.
@@ -44,15 +39,6 @@ pub(super) struct Probe {
     pub(super) flight: Option<u64>,
     /// When it is asked next, unless a lookup is in flight.
     pub(super) due: Option<Due>,
-}
-
-/// Why a family is not as one would wish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LastError {
-    /// The target does not exist.
-    NameError,
-    /// The lookup told nothing.
-    Failed(Failure),
 }
 
 /// When and how pressingly a family is to be asked. Those of which nothing is known go first.
@@ -151,32 +137,39 @@ impl Probe {
         now: Moment,
         terms: Terms,
     ) -> Next {
-        let Answer { upstream, outcome, chain, crosses, authority } = heard;
+        let Answer { upstream, outcome, chain, crosses, authority, from } = heard;
         answer.checked = Some(now);
-        self.upstream = upstream;
         self.took = self.asked.and_then(|asked| u32::try_from(now.0.saturating_sub(asked.0)).ok());
+        let mut last = answer.lookup.as_deref().cloned().unwrap_or_default();
         if !matches!(outcome, Outcome::Failed(_)) {
             answer.crossing = crosses.and_then(|first| chain.get(first..)).map(Into::into);
-            self.chain = chain.into();
-            self.takeover_risk = matches!(outcome, Outcome::NameError { .. })
+            last.chain = chain.into();
+            last.takeover_risk = matches!(outcome, Outcome::NameError { .. })
                 && authority.is_some_and(|name| name.label_count() <= REGISTRY_LABELS);
         }
-        match outcome {
+        let next = match outcome {
             Outcome::Addresses { octets, ttl } => {
                 let addresses = Addresses::new(&octets, family);
                 if addresses.is_empty() {
-                    return self.no_data(answer, None, sibling, now);
+                    self.no_data(answer, None, sibling, now)
+                } else {
+                    let state = if addresses.is_internal() { AliasState::Filtered } else { AliasState::Resolved };
+                    put(answer, addresses, now);
+                    self.good(answer, state, ttl, sibling, now)
                 }
-                let state = if addresses.is_internal() { AliasState::Filtered } else { AliasState::Resolved };
-                put(answer, addresses, now);
-                self.good(answer, state, ttl, sibling, now)
             }
             Outcome::NoData { ttl } => self.no_data(answer, ttl, sibling, now),
             Outcome::NameError { ttl } => self.name_error(answer, (upstream, ttl), sibling, now, terms),
             Outcome::Loop => self.bad_chain(answer, AliasState::Loop, now),
             Outcome::ChainTooLong => self.bad_chain(answer, AliasState::ChainTooLong, now),
             Outcome::Failed(failure) => self.failed(answer, failure, now),
+        };
+        let last = LastLookup { failures: self.failures, error: self.error, upstream: from.or(last.upstream), ..last };
+        // Most answers are as the one before.
+        if answer.lookup.as_deref() != Some(&last) {
+            answer.lookup = Some(Arc::new(last));
         }
+        next
     }
 
     /// Ends a wait for the other family, once that has been asked.
@@ -207,7 +200,7 @@ impl Probe {
     fn noerror(&mut self, answer: &mut FamilyAnswer, state: AliasState, ttl: u32, now: Moment) {
         self.failures = 0;
         self.suspicion = None;
-        self.last_error = None;
+        self.error = None;
         enter(answer, state, now);
         answer.last_ok = Some(now);
         answer.ttl = ttl;
@@ -222,7 +215,7 @@ impl Probe {
         terms: Terms,
     ) -> Next {
         self.failures = 0;
-        self.last_error = Some(LastError::NameError);
+        self.error = Some(AliasState::TargetNxdomain);
         if answer.state == AliasState::TargetNxdomain {
             return Next { again: Some(held(ttl, now)), other: Other::Left };
         }
@@ -311,7 +304,7 @@ impl Probe {
     fn bad_chain(&mut self, answer: &mut FamilyAnswer, state: AliasState, now: Moment) -> Next {
         self.failures = 0;
         self.suspicion = None;
-        self.last_error = None;
+        self.error = None;
         enter(answer, state, now);
         Next { again: Some(Again::After { at: now.plus_seconds(CHAIN_HOLD), jitter: 2_000 }), other: Other::Left }
     }
@@ -321,7 +314,7 @@ impl Probe {
         if failure != Failure::RateLimited {
             self.failures = self.failures.saturating_add(1);
         }
-        self.last_error = Some(LastError::Failed(failure));
+        self.error = Some(failure.state());
         match answer.state {
             AliasState::Suspect | AliasState::TargetNxdomain => {}
             AliasState::Pending

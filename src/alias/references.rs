@@ -53,8 +53,17 @@ struct Record {
     /// Where A and AAAA end outside: none, one, or two if they part.
     targets: Vec<TargetKey>,
     want: Want,
-    /// Since when hosted zones say that its target does not exist.
-    dead: Option<Moment>,
+    /// Where hosted zones say that a name does not exist to which it leads, and since when that is known.
+    dead: Option<DeadInside>,
+}
+
+/// The end of a walk that hosted zones say does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadInside {
+    /// The name.
+    pub name: Name,
+    /// Since when this process knows it.
+    pub since: Moment,
 }
 
 impl References {
@@ -136,8 +145,8 @@ impl References {
     }
 
     /// Records whose target hosted zones say not to exist, each with since when that is known.
-    pub fn dead_inside(&self) -> impl Iterator<Item = (&RecordKey, Moment)> {
-        self.inside.iter().filter_map(|key| Some((key.as_ref(), self.records.get(key)?.dead?)))
+    pub fn dead_inside(&self) -> impl Iterator<Item = (&RecordKey, &DeadInside)> {
+        self.inside.iter().filter_map(|key| Some((key.as_ref(), self.records.get(key)?.dead.as_ref()?)))
     }
 
     /// Number of ALIAS records.
@@ -192,7 +201,7 @@ impl References {
         };
         let mut scratch = HashedName::empty();
         let mut targets: Vec<TargetKey> = Vec::new();
-        let mut is_dead = false;
+        let mut dead_at = None;
         let want = Want { owner: alias.owner().unwrap_or(0), hold: alias.policy().hold };
         for family in Family::BOTH.into_iter().filter(|family| alias.has(*family)) {
             match walk(new, &self.trust, zone, alias, family, &mut scratch) {
@@ -201,7 +210,7 @@ impl References {
                     let target = target.map(|name| TargetKey { name, group: alias.group() });
                     targets.extend(target.filter(|one| !targets.contains(one)));
                 }
-                WalkEnd::NameError => is_dead = true,
+                WalkEnd::NameError => dead_at = Name::from_wire(scratch.wire()).ok(),
                 WalkEnd::Addresses { .. } | WalkEnd::NoData | WalkEnd::Loop | WalkEnd::ChainTooLong => {}
             }
         }
@@ -211,7 +220,10 @@ impl References {
             self.inside.remove(record);
         }
         let known = self.records.get(record);
-        let dead = is_dead.then(|| known.and_then(|one| one.dead).unwrap_or(now));
+        let dead = dead_at.map(|name| {
+            let before = known.and_then(|one| one.dead.as_ref()).filter(|before| before.name == name);
+            before.cloned().unwrap_or(DeadInside { name, since: now })
+        });
         if known.is_some_and(|one| one.targets == targets && one.dead == dead && one.node.is_same(node)) {
             return;
         }

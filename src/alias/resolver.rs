@@ -21,8 +21,10 @@ use hickory_resolver::proto::serialize::binary::BinEncodable;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use super::closed::closed;
 use super::engine::MAX_IN_FLIGHT;
 use super::lookup::{Answer, Ask, Failure, Outcome, Upstream};
+use super::measures::{Tally, UpstreamQueries};
 use super::servers::{MAX_UPSTREAMS, Servers};
 use crate::wire::name::Name as WireName;
 use crate::zone::alias::{Family, Group, MAX_STEPS, TargetKey};
@@ -50,6 +52,11 @@ pub trait Resolve: Send + Sync + 'static {
     fn address(&self, group: Group, upstream: Upstream) -> Option<SocketAddr> {
         let _ = (group, upstream);
         None
+    }
+
+    /// How many queries went to the upstreams, for people.
+    fn queries(&self) -> Vec<UpstreamQueries> {
+        Vec::new()
     }
 
     /// Asks for a family of a target. It ends by itself within seconds.
@@ -84,6 +91,8 @@ struct Members {
     resolvers: Vec<TokioResolver>,
     addresses: Vec<SocketAddr>,
     servers: Mutex<Servers>,
+    /// What each said.
+    tallies: Vec<Tally>,
     began: Instant,
 }
 
@@ -115,6 +124,17 @@ impl Resolve for Upstreams {
         self.groups.get(usize::from(group.0))?.addresses.get(usize::from(upstream.0)).copied()
     }
 
+    fn queries(&self) -> Vec<UpstreamQueries> {
+        let of_group = |group: &Members| {
+            let of_each = group.addresses.iter().zip(&group.tallies);
+            let all = of_each.flat_map(|(upstream, tally)| {
+                tally.counts().map(|(said, count)| UpstreamQueries { upstream: *upstream, said, count })
+            });
+            all.collect::<Vec<_>>()
+        };
+        self.groups.iter().flat_map(of_group).collect()
+    }
+
     async fn lookup(&self, target: &TargetKey, family: Family, ask: Ask) -> Answer {
         match self.groups.get(usize::from(target.group.0)) {
             Some(group) => group.lookup(&target.name, family, ask).await,
@@ -130,6 +150,7 @@ impl Members {
         Ok(Members {
             resolvers: resolvers.map_err(UpstreamError)?,
             servers: Mutex::new(Servers::new(addresses.len())),
+            tallies: addresses.iter().map(|_| Tally::default()).collect(),
             addresses,
             began: Instant::now(),
         })
@@ -164,6 +185,9 @@ impl Members {
                 Some(done) = tries.join_next() => {
                     let Ok((upstream, took, answer)) = done else { continue };
                     running.retain(|(one, _)| *one != upstream);
+                    if let Some(tally) = self.tallies.get(usize::from(upstream.0)) {
+                        tally.count(&answer.outcome);
+                    }
                     match &answer.outcome {
                         Outcome::Failed(Failure::Timeout) => {
                             self.servers(|servers, now| servers.failed(upstream, now));
@@ -201,12 +225,16 @@ impl Members {
                 () = sleep_until(hedge), if !waiting.is_empty() => {
                     if let Some(upstream) = waiting.pop_front()
                         && let Some(resolver) = self.resolvers.get(usize::from(upstream.0))
+                        && let Some(&address) = self.addresses.get(usize::from(upstream.0))
                     {
                         let (resolver, name) = (resolver.clone(), name.clone());
                         running.push((upstream, Instant::now()));
                         tries.spawn(async move {
                             let began = Instant::now();
-                            let answer = ask_one(&resolver, name, family).await;
+                            let answer = tokio::select! {
+                                answer = ask_one(&resolver, name, family) => answer,
+                                () = closed(address) => Answer::direct(None, Outcome::Failed(Failure::Network)),
+                            };
                             (upstream, began.elapsed(), answer)
                         });
                         hedge = Instant::now() + self.servers(|servers, _| servers.hedge_after(upstream));
@@ -458,6 +486,10 @@ impl<R: Resolve> Resolve for Arc<R> {
 
     fn at_once(&self) -> usize {
         R::at_once(self)
+    }
+
+    fn queries(&self) -> Vec<UpstreamQueries> {
+        R::queries(self)
     }
 
     fn lookup(&self, target: &TargetKey, family: Family, ask: Ask) -> impl Future<Output = Answer> + Send {

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lookup::Upstream;
-use super::probe::{Due, LastError, Probe, Sibling};
-use crate::wire::name::Name;
+use super::probe::{Due, Probe, Sibling};
 use crate::zone::alias::{AliasEntry, AliasState, Family, FamilyAnswer, Moment, RecordState};
 use crate::zone::policy::Hold;
 
@@ -27,10 +25,6 @@ pub struct TargetStatus {
     pub entry: Arc<AliasEntry>,
     /// How many ALIAS records lead to it.
     pub records: u32,
-    /// The names that CNAMEs led to from the target in the last answer, that of A if it had any.
-    pub chain: Vec<Name>,
-    /// Whether its domain may be free to register.
-    pub takeover_risk: bool,
     /// The lookups of A.
     pub a: ProbeStatus,
     /// The lookups of AAAA.
@@ -42,14 +36,8 @@ pub struct TargetStatus {
 pub struct ProbeStatus {
     /// When it is asked next; none while a lookup is in flight, or while it waits for its turn.
     pub next_refresh: Option<Moment>,
-    /// What the last lookup brought, if it was no answer.
-    pub last_error: Option<LastError>,
-    /// Who answered last.
-    pub upstream: Option<Upstream>,
     /// How long the last lookup took, in milliseconds.
     pub took: Option<u32>,
-    /// Failing lookups in a row.
-    pub failures: u8,
 }
 
 #[derive(Debug)]
@@ -145,29 +133,23 @@ impl Slot {
             .any(|family| matches!(self.entry.family(*family).state, AliasState::Pending | AliasState::Suspect))
     }
 
+    /// Whether a lookup is on its way, or begins as soon as its turn comes.
+    pub(super) fn is_being_asked(&self) -> bool {
+        self.probes.iter().any(|probe| probe.flight.is_some() || matches!(probe.due, Some(Due::Pending(_))))
+    }
+
     pub(super) fn takeover_risk(&self) -> bool {
-        Family::BOTH.iter().any(|family| {
-            self.entry.family(*family).state == AliasState::TargetNxdomain && self.probes[at(*family)].takeover_risk
-        })
+        self.entry.takeover_risk()
     }
 
     pub(super) fn status(&self) -> TargetStatus {
         let probe = |family: Family| {
             let probe = &self.probes[at(family)];
-            ProbeStatus {
-                next_refresh: probe.due.and_then(Due::at),
-                last_error: probe.last_error,
-                upstream: probe.upstream,
-                took: probe.took,
-                failures: probe.failures,
-            }
+            ProbeStatus { next_refresh: probe.due.and_then(Due::at), took: probe.took }
         };
-        let chain = self.probes.iter().map(|one| &one.chain).find(|chain| !chain.is_empty());
         TargetStatus {
             entry: self.entry.clone(),
             records: self.records(),
-            chain: chain.map_or_else(Vec::new, |chain| chain.to_vec()),
-            takeover_risk: self.takeover_risk(),
             a: probe(Family::A),
             aaaa: probe(Family::Aaaa),
         }

@@ -8,10 +8,13 @@ use crate::wire::codes::{ExtendedError, Rtype};
 use crate::wire::name::Name;
 use crate::zone::addresses::Chosen;
 use crate::zone::alias::{AliasEntry, AliasRef, AliasState, Family, Group, TargetKey};
+use crate::zone::lent::{LENT_SECONDS, Lent, lent};
 use crate::zone::node::{Node, RRsetRef};
 use crate::zone::policy::Policy;
 use crate::zone::reach::{Place, Reach, reach};
-use crate::zone::served::{CHAIN_TOO_LONG, Known, LOOP, NOT_READY, Served, absent, deferral_expired, served};
+use crate::zone::served::{
+    CHAIN_TOO_LONG, Known, LOOP, NOT_READY, STALE, Served, Serving, absent, deferral_expired, served,
+};
 use crate::zone::walk::WalkEnd;
 
 /// Longest TTL of the SOA in an answer without addresses (alias.md section 5).
@@ -62,6 +65,21 @@ pub(super) enum Flattened<'a> {
     Pending(TargetKey),
 }
 
+impl Flattened<'_> {
+    /// In a word.
+    #[inline]
+    pub(super) fn serving(&self) -> Serving {
+        match self {
+            Flattened::Addresses { error: None, .. } => Serving::Fresh,
+            Flattened::Addresses { error: Some(STALE), .. } => Serving::Stale,
+            Flattened::Addresses { error: Some(_), .. } => Serving::Fallback,
+            Flattened::NoData { .. } => Serving::NoData,
+            Flattened::ServFail { error: NOT_READY } | Flattened::Pending(_) => Serving::Pending,
+            Flattened::ServFail { .. } => Serving::ServFail,
+        }
+    }
+}
+
 /// Why addresses are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -90,15 +108,38 @@ impl<'a> Answer<'a, '_> {
         let record = Record { node, ttl: rrset.ttl, policy: alias.policy(), family, purpose };
         let place = Place { zone: self.zone, node, alias };
         match reach(self.snapshot, &self.rules.trust, place, family, &mut self.names.target) {
-            Reach::Outside { entry, ttl } => Some(self.outside(record, entry, ttl)),
+            Reach::Outside { entry, ttl } => Some(self.outside(record, place, entry, ttl)),
             Reach::Inside(end) => Some(inside(record, end)),
-            Reach::Unknown => Some(self.unknown(alias.group())),
+            Reach::Unknown => Some(self.unknown(record, place)),
         }
+    }
+
+    /// What the target before has, while nothing is known of this one.
+    #[cold]
+    fn lent(&mut self, record: Record<'a>, place: Place<'a>) -> Option<Flattened<'a>> {
+        let family = record.family;
+        let now = self.request.now;
+        let lent = lent(self.snapshot, &self.rules.trust, place, family, now, &mut self.names.target);
+        let addresses = match lent {
+            Some(Lent::Hosted(rrset)) => Addresses::Hosted(rrset),
+            Some(Lent::Resolved(chosen)) => Addresses::Resolved(chosen),
+            Some(Lent::NoData) => return Some(Flattened::NoData { soa_cap: LENT_SECONDS, error: Some(STALE) }),
+            None => {
+                // The scratch is to have the target that is waited for.
+                reach(self.snapshot, &self.rules.trust, place, family, &mut self.names.target);
+                return None;
+            }
+        };
+        Some(Flattened::Addresses { addresses, ttl: record.ttl.min(LENT_SECONDS), error: Some(STALE) })
     }
 
     /// Nothing is known of the target in the scratch, not even that it is being asked for.
     #[cold]
-    fn unknown(&self, group: Group) -> Flattened<'a> {
+    fn unknown(&mut self, record: Record<'a>, place: Place<'a>) -> Flattened<'a> {
+        if let Some(lent) = self.lent(record, place) {
+            return lent;
+        }
+        let group = place.alias.group();
         match self.request.patience {
             Patience::Wait => Flattened::Pending(key(self.names.target.wire(), group)),
             Patience::Ended => Flattened::ServFail { error: NOT_READY },
@@ -107,7 +148,13 @@ impl<'a> Answer<'a, '_> {
 
     /// What is known of the entry; `chain_ttl` is the lowest TTL of the hosted steps to its target.
     #[inline]
-    fn outside(&mut self, record: Record<'a>, entry: &'a Arc<AliasEntry>, chain_ttl: u32) -> Flattened<'a> {
+    fn outside(
+        &mut self,
+        record: Record<'a>,
+        place: Place<'a>,
+        entry: &'a Arc<AliasEntry>,
+        chain_ttl: u32,
+    ) -> Flattened<'a> {
         let Record { family, ref policy, .. } = record;
         let now = self.request.now;
         let known = Known { family, own: entry.family(family), other: entry.family(family.other()) };
@@ -119,6 +166,9 @@ impl<'a> Answer<'a, '_> {
         }
         let mut found = served(known, record.ttl.min(chain_ttl), now, policy);
         if found == Served::Pending {
+            if let Some(lent) = self.lent(record, place) {
+                return lent;
+            }
             if self.request.patience == Patience::Wait {
                 return Flattened::Pending(entry.target.clone());
             }
@@ -156,11 +206,9 @@ fn inside<'a>(record: Record<'a>, end: WalkEnd<'a>) -> Flattened<'a> {
 #[inline]
 fn written<'a>(record: Record<'a>, served: Served<'a>) -> Flattened<'a> {
     match served {
-        Served::Addresses { addresses, ttl, stale } => Flattened::Addresses {
-            addresses: Addresses::Resolved(addresses),
-            ttl,
-            error: stale.then_some((ExtendedError::STALE_ANSWER, "")),
-        },
+        Served::Addresses { addresses, ttl, stale } => {
+            Flattened::Addresses { addresses: Addresses::Resolved(addresses), ttl, error: stale.then_some(STALE) }
+        }
         Served::NoData { soa_cap, error } => Flattened::NoData { soa_cap, error },
         Served::Fallback { cap, error } => match record.node.rrset(record.family.rtype()) {
             Some(rrset) => Flattened::Addresses {

@@ -23,6 +23,7 @@ use crate::wire::hashed::HashedName;
 use crate::wire::query::{Fault, Query, Question, Silence, Tsig, read};
 use crate::wire::writer::{Section, Writer};
 use crate::zone::alias::{AliasEntry, Moment, TargetKey};
+use crate::zone::served::Serving;
 use crate::zone::snapshot::Snapshot;
 use crate::zone::walk::Trust;
 
@@ -167,6 +168,8 @@ pub enum Outcome {
         rtype: Option<Rtype>,
         /// What rate limiting made of it.
         limited: Limited,
+        /// What became of the ALIAS that it depends on; none if it depends on none.
+        flattened: Option<Serving>,
     },
     /// No reply: there were too many like it.
     Limited {
@@ -190,23 +193,15 @@ struct Names {
     name: HashedName,
     target: HashedName,
     overdue: Option<Arc<AliasEntry>>,
-    subject: Subject,
-}
-
-/// What the extended error of a reply is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
-    /// The query.
-    Query,
-    /// An ALIAS; its target is in the scratch.
-    Alias,
+    /// What became of the ALIAS that the reply depends on; its target is in `target`. None if it depends on none.
+    flattened: Option<Serving>,
 }
 
 impl Scratch {
     /// Empty.
     pub fn new() -> Scratch {
-        let names =
-            Names { name: HashedName::empty(), target: HashedName::empty(), overdue: None, subject: Subject::Query };
+        let (name, target) = (HashedName::empty(), HashedName::empty());
+        let names = Names { name, target, overdue: None, flattened: None };
         Scratch { names, written: Compression::new() }
     }
 
@@ -262,7 +257,8 @@ pub fn respond(
         query.recursion_desired = false;
         let mut writer = Writer::new(out, &mut scratch.written, &query, PLAIN_UDP);
         writer.set_rcode(Rcode::NOTIMP);
-        return Outcome::Reply { length: writer.finish(), rcode: Rcode::NOTIMP, rtype: None, limited: Limited::Not };
+        let (length, rcode) = (writer.finish(), Rcode::NOTIMP);
+        return Outcome::Reply { length, rcode, rtype: None, limited: Limited::Not, flattened: None };
     }
     let Scratch { names, written } = scratch;
     if let Some(question) = &query.question {
@@ -271,7 +267,7 @@ pub fn respond(
     let mut reply_options = opt::ReplyOptions::of(rules, request, &query);
     let mut writer = Writer::new(out, written, &query, limit(rules, request.transport, &query, &reply_options));
     writer.reserve(reply_options.octets());
-    names.subject = Subject::Query;
+    names.flattened = None;
     let verdict = match judge(rules, snapshot, names, request, &query, &reply_options, &mut writer) {
         Ok(verdict) => verdict,
         Err(target) => return Outcome::Pending(target),
@@ -296,14 +292,14 @@ pub fn respond(
         }
     }
     writer.release(reply_options.octets());
-    let text = if names.subject == Subject::Alias { rules.alias_text } else { AliasText::Status };
+    let text = if names.flattened.is_some() { rules.alias_text } else { AliasText::Status };
     reply_options.finish(&mut writer, verdict, text, &names.target);
     if verdict.rcode == Rcode::NOTAUTH
         && let Some(tsig) = &query.tsig
     {
         write_bad_key(&mut writer, tsig);
     }
-    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode, rtype, limited }
+    Outcome::Reply { length: writer.finish(), rcode: verdict.rcode, rtype, limited, flattened: names.flattened }
 }
 
 /// Most octets of the reply. A client that has not shown where it is gets no large ones (answers.md A4).

@@ -2,7 +2,7 @@
 
 use super::additional::Additional;
 use super::flatten::{Flattened, NO_DATA, Purpose};
-use super::{AliasType, AnyPolicy, Names, Request, Rules, Subject, Transport, Verdict};
+use super::{AliasType, AnyPolicy, Names, Request, Rules, Transport, Verdict};
 use crate::wire::codes::{ExtendedError, Rcode, Rtype};
 use crate::wire::name::{MAX_NAME, wire_length};
 use crate::wire::query::Question;
@@ -10,6 +10,7 @@ use crate::wire::writer::{Full, Owner, Record, Section, Writer};
 use crate::zone::alias::{AliasRef, Family, TargetKey};
 use crate::zone::content::{Lookup, Zone};
 use crate::zone::node::{Flags, Node, RRsetRef};
+use crate::zone::served::Serving;
 use crate::zone::snapshot::Snapshot;
 
 /// Most CNAMEs in an answer, written or synthesised (answers.md L10).
@@ -124,9 +125,12 @@ impl<'a, 'b> Answer<'a, 'b> {
         let flags = node.flags();
         if flags.has(Flags::ALIAS)
             && let Some(family) = family_of(asked)
-            && let Some(flattened) = self.flattened(node, family, Purpose::Asked)
         {
-            return self.flatten(family, flattened);
+            if let Some(flattened) = self.flattened(node, family, Purpose::Asked) {
+                return self.flatten(family, flattened);
+            }
+            let is_static = node.rrset(asked).is_some();
+            self.names.flattened = Some(if is_static { Serving::Static } else { Serving::NoData });
         }
         if let Some(rrset) = node.rrset(asked) {
             return if asked == Rtype::ALIAS { self.show_alias(rrset) } else { self.answer(rrset) };
@@ -183,9 +187,7 @@ impl<'a, 'b> Answer<'a, 'b> {
     /// The addresses of an ALIAS (alias.md section 6).
     #[inline]
     fn flatten(&mut self, family: Family, flattened: Flattened<'a>) -> Step {
-        if !matches!(flattened, Flattened::Addresses { error: None, .. } | Flattened::NoData { error: None, .. }) {
-            self.names.subject = Subject::Alias;
-        }
+        self.names.flattened = Some(flattened.serving());
         match flattened {
             Flattened::Addresses { addresses, ttl, error } => {
                 if self.put_addresses(Section::Answer, None, family, addresses, ttl).is_err() {

@@ -8,46 +8,13 @@ use crate::wire::hashed::HashedName;
 use crate::wire::name::Name;
 use crate::zone::alias::{AliasEntry, AliasRef, AliasState, Family, FamilyAnswer, Group, Moment};
 use crate::zone::content::Zone;
+use crate::zone::lent::{LENT_SECONDS, Lent, lent};
 use crate::zone::node::{Node, RRsetRef};
 use crate::zone::policy::Policy;
 use crate::zone::reach::{Place, Reach, reach};
-use crate::zone::served::{CHAIN_TOO_LONG, Known, LOOP, Served, absent, served};
+use crate::zone::served::{CHAIN_TOO_LONG, Known, LOOP, Served, Serving, absent, served};
 use crate::zone::snapshot::Snapshot;
 use crate::zone::walk::{Trust, WalkEnd};
-
-/// What a query gets, from best to worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Serving {
-    /// Addresses of the target.
-    Fresh,
-    /// Addresses of the target, past their time.
-    Stale,
-    /// A static RRset beside the ALIAS.
-    Static,
-    /// A static RRset beside the ALIAS, since a policy says so.
-    Fallback,
-    /// No addresses.
-    NoData,
-    /// Nothing is known yet.
-    Pending,
-    /// SERVFAIL.
-    ServFail,
-}
-
-impl Serving {
-    /// The word in the API.
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Serving::Fresh => "fresh",
-            Serving::Stale => "stale",
-            Serving::Static => "static",
-            Serving::Fallback => "fallback",
-            Serving::NoData => "nodata",
-            Serving::Pending => "pending",
-            Serving::ServFail => "servfail",
-        }
-    }
-}
 
 /// What keeps the TTL down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,9 +186,43 @@ pub(crate) fn view(
             Reach::Outside { entry, ttl } => outside(&mut view, entry, (rrset.ttl, ttl), alias.policy(), beside, now),
             Reach::Unknown => {}
         }
+        if view.serving == Serving::Pending {
+            let place = Place { zone, node, alias };
+            borrowed(&mut view, lent(snapshot, trust, place, family, now, &mut scratch));
+        }
         families.push(view);
     }
     Some(RecordView { end: end?, external, group: alias.group(), untrusted, families })
+}
+
+/// The state of an ALIAS that stands at `node` of `zone`, as [`view`] has it and without the rest.
+pub(crate) fn state(snapshot: &Snapshot, trust: &Trust, zone: &Zone, node: &Node) -> Option<Combined> {
+    let alias = AliasRef::decode(node.rrset(Rtype::ALIAS)?.first())?;
+    let place = Place { zone, node, alias };
+    let mut scratch = HashedName::empty();
+    let mut states = Vec::with_capacity(2);
+    for family in Family::BOTH.into_iter().filter(|family| alias.has(*family)) {
+        states.push(match reach(snapshot, trust, place, family, &mut scratch) {
+            Reach::Inside(end) => (state_inside(end), None),
+            Reach::Outside { entry, .. } => {
+                let answer = entry.family(family);
+                (answer.state_for(alias.policy().internal), Some(answer.since))
+            }
+            Reach::Unknown => (AliasState::Pending, None),
+        });
+    }
+    Some(Combined::of(&states))
+}
+
+/// The state that the end of a walk through hosted zones is.
+fn state_inside(end: WalkEnd<'_>) -> AliasState {
+    match end {
+        WalkEnd::Addresses { .. } => AliasState::Resolved,
+        WalkEnd::NoData => AliasState::NoData,
+        WalkEnd::NameError => AliasState::TargetNxdomain,
+        WalkEnd::Loop => AliasState::Loop,
+        WalkEnd::ChainTooLong | WalkEnd::External { .. } => AliasState::ChainTooLong,
+    }
 }
 
 fn unknown(family: Family, ttl: u32) -> FamilyView {
@@ -249,9 +250,9 @@ fn fixed(family: Family, rrset: RRsetRef<'_>) -> FamilyView {
 
 fn inside(view: &mut FamilyView, end: WalkEnd<'_>, policy: Policy, beside: Option<RRsetRef<'_>>, alias_ttl: u32) {
     view.serving = Serving::NoData;
+    view.state = Some(state_inside(end));
     match end {
         WalkEnd::Addresses { rrset, ttl } => {
-            view.state = Some(AliasState::Resolved);
             view.serving = Serving::Fresh;
             view.addresses = addresses_of(view.family, rrset);
             view.last_addresses.clone_from(&view.addresses);
@@ -259,19 +260,10 @@ fn inside(view: &mut FamilyView, end: WalkEnd<'_>, policy: Policy, beside: Optio
                 (view.ttl, view.limited_by) = (ttl, LimitedBy::Chain);
             }
         }
-        WalkEnd::NoData => view.state = Some(AliasState::NoData),
-        WalkEnd::NameError => {
-            view.state = Some(AliasState::TargetNxdomain);
-            without(view, absent(&policy), beside);
-        }
-        WalkEnd::Loop => {
-            view.state = Some(AliasState::Loop);
-            without(view, LOOP, beside);
-        }
-        WalkEnd::ChainTooLong | WalkEnd::External { .. } => {
-            view.state = Some(AliasState::ChainTooLong);
-            without(view, CHAIN_TOO_LONG, beside);
-        }
+        WalkEnd::NoData => {}
+        WalkEnd::NameError => without(view, absent(&policy), beside),
+        WalkEnd::Loop => without(view, LOOP, beside),
+        WalkEnd::ChainTooLong | WalkEnd::External { .. } => without(view, CHAIN_TOO_LONG, beside),
     }
 }
 
@@ -304,6 +296,19 @@ fn outside(
         }
         other => without(view, other, beside),
     }
+}
+
+/// What is served of the target before, while this one is pending.
+fn borrowed(view: &mut FamilyView, lent: Option<Lent<'_>>) {
+    let family = view.family;
+    view.addresses = match lent {
+        Some(Lent::Hosted(rrset)) => addresses_of(family, rrset),
+        Some(Lent::Resolved(chosen)) => chosen.iter(family).filter_map(|one| text(family, one)).collect(),
+        Some(Lent::NoData) => Vec::new(),
+        None => return,
+    };
+    view.serving = if view.addresses.is_empty() { Serving::NoData } else { Serving::Stale };
+    (view.ttl, view.limited_by) = (view.ttl.min(LENT_SECONDS), LimitedBy::Stale);
 }
 
 /// What is served where there are no addresses of the target.

@@ -1,7 +1,7 @@
 //! Why a name answers what it answers: the way of a question through the zones, step by step (ownership.md section 4).
 //! Pure. It says in words what `answer` does, for one question and without sizes and additional records.
 
-use super::alias_view::{self, Serving};
+use super::alias_view;
 use super::show;
 use crate::wire::codes::Rtype;
 use crate::wire::hashed::HashedName;
@@ -9,6 +9,7 @@ use crate::wire::name::Name;
 use crate::zone::alias::{AliasRef, Family, MAX_STEPS, Moment};
 use crate::zone::content::{Lookup, Zone};
 use crate::zone::node::{Node, RRsetRef};
+use crate::zone::served::Serving;
 use crate::zone::snapshot::Snapshot;
 use crate::zone::walk::Trust;
 

@@ -69,6 +69,8 @@ pub struct ApiState {
     pub readiness: Readiness,
     /// Counters of the DNS sockets.
     pub counters: Arc<Counters>,
+    /// ALIAS records by their state, for the metrics.
+    pub record_states: native::RecordStates,
     /// What only a whole server has.
     pub server: Server,
 }

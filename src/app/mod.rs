@@ -167,6 +167,7 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
         readiness: readiness.clone(),
         counters: serving.counters.clone(),
         server: Server { reloader: Some(reloader.clone()), sampler: Some(serving.sampler.clone()) },
+        record_states: Default::default(),
     };
     let (ended, end) = watch::channel(());
     // The sender goes when the server ends.

@@ -45,8 +45,8 @@ pub(super) enum Command {
     Export {
         /// The zone
         zone: String,
-        /// How ALIAS records are written
-        #[arg(long, value_name = "FORM", value_parser = ["alias", "aname", "generic"])]
+        /// How ALIAS records are written; `addresses` writes the A and AAAA that they come to now
+        #[arg(long, value_name = "FORM", value_parser = ["alias", "aname", "generic", "addresses"])]
         alias: Option<String>,
     },
     /// Check zone files without a server

@@ -16,9 +16,10 @@ use crate::ledger::wish::sort_records;
 use crate::ledger::zone::{ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::{HashKey, Name};
-use crate::zone::alias::{AliasRecord, AliasRef, Group, Moment};
+use crate::zone::alias::{AliasRecord, AliasRef, AliasState, AliasTable, Group, Moment, RecordState, TargetKey};
 use crate::zone::bulk::Bulk;
 use crate::zone::content::Zone;
+use crate::zone::lent::LENT_SECONDS;
 use crate::zone::node::{Node, RRset};
 use crate::zone::policy::Policy;
 use crate::zone::serial;
@@ -153,11 +154,13 @@ pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, terms: &Terms, now: Mo
         let is_new = created.contains(&number);
         let old = draft.row.serial;
         let mut serial = None;
+        let known = snapshot.alias.clone();
         with_zone(snapshot, &draft.row.name, |zone| {
             let mut is_changed = is_new || asked.is_some();
-            for (name, rrsets) in &draft.names {
-                is_changed |= !is_served_so(zone.node(name), rrsets);
-                zone.set(name, rrsets);
+            for (name, mut rrsets) in draft.names {
+                lend(zone.node(&name), &mut rrsets, &known, now);
+                is_changed |= !is_served_so(zone.node(&name), &rrsets);
+                zone.set(&name, &rrsets);
             }
             if is_changed {
                 let new = if is_new { old } else { asked.unwrap_or_else(|| serial::next(old, now)) };
@@ -267,8 +270,37 @@ fn is_served_so(node: Option<&Node>, rrsets: &[RRset]) -> bool {
 }
 
 /// What is served of a published ALIAS.
-fn served_alias(rdata: &[u8]) -> Option<(&[u8], &[u8])> {
+fn served_alias(rdata: &[u8]) -> Option<impl PartialEq> {
     AliasRef::decode(rdata).map(AliasRef::served)
+}
+
+/// Has an ALIAS that gets another target keep the one before for some seconds, in case nothing is known of the new one
+/// yet (alias.md section 2, *Target change*).
+fn lend(before: Option<&Node>, rrsets: &mut [RRset], known: &AliasTable, now: Moment) {
+    let Some(before) = before.and_then(|node| node.rrset(Rtype::ALIAS)) else { return };
+    let Some(before) = AliasRef::decode(before.first()) else { return };
+    for record in rrsets.iter_mut().filter(|one| one.rtype == Rtype::ALIAS).flat_map(|one| &mut one.records) {
+        let Some(after) = AliasRef::decode(record) else { continue };
+        let lent = before.lends().filter(|(until, _)| now < *until);
+        let lent = if after.target.eq_ignore_ascii_case(before.target) {
+            lent
+        } else if is_pending(before, known) {
+            // That one has nothing to lend, but may have borrowed itself.
+            lent.filter(|(_, target)| !target.eq_ignore_ascii_case(after.target))
+        } else {
+            Some((now.plus_seconds(LENT_SECONDS), before.target))
+        };
+        if let Some((until, target)) = lent {
+            *record = after.encode_with(until, target);
+        }
+    }
+}
+
+/// Whether the target of an ALIAS is one outside of which nothing is known yet.
+fn is_pending(alias: AliasRef<'_>, known: &AliasTable) -> bool {
+    let Ok(name) = Name::from_wire(alias.target) else { return true };
+    let entry = known.entry(&TargetKey { name, group: alias.group() });
+    entry.is_some_and(|entry| entry.state() == RecordState::Is(AliasState::Pending))
 }
 
 fn set_serial(zone: &mut Zone, new: u32) {

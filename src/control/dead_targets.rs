@@ -16,7 +16,7 @@ use crate::zone::alias::{
 use crate::zone::policy::OnNxdomain;
 use crate::zone::reach::{Place, Reach, reach};
 use crate::zone::snapshot::Snapshot;
-use crate::zone::walk::Trust;
+use crate::zone::walk::{Trust, WalkEnd};
 
 /// Records put into quarantine in one turn, at most; the others wait for the next.
 const MAX_A_TURN: usize = 100;
@@ -26,7 +26,16 @@ struct Dead {
     target: TargetKey,
     zone: Name,
     name: Name,
-    since: Moment,
+    since: Since,
+}
+
+/// Since when a target is dead.
+#[derive(Clone, Copy)]
+enum Since {
+    /// Upstreams have said so since then.
+    Told(Moment),
+    /// Hosted zones say so: since the last change at the name.
+    Hosted,
 }
 
 /// Puts into quarantine what is due at `now`.
@@ -47,11 +56,21 @@ pub async fn turn(handle: &Handle, reader: &Reader, trust: &Trust, now: Moment) 
                 return;
             }
         };
+        let changed = match one.since {
+            Since::Told(_) => Ok(None),
+            Since::Hosted => reader.last_change_at(&one.target.name).await,
+        };
+        let Ok(changed) = changed else { return };
         for row in rows {
+            let since = match one.since {
+                Since::Told(since) => since,
+                // A target that never was, or left the history long ago, is missing from the first.
+                Since::Hosted => changed.unwrap_or_default().max(row.claim.created),
+            };
             let options = row.claim.alias.unwrap_or_default();
-            let is_due = one.since.plus_seconds(options.quarantine_after) <= now;
+            let is_due = since.plus_seconds(options.quarantine_after) <= now;
             // Who asked for it since knows of it.
-            let is_wanted = row.claim.asserted > one.since;
+            let is_wanted = row.claim.asserted > since;
             if is_due && !is_wanted && options.policy.on_nxdomain == OnNxdomain::Quarantine {
                 quarantine(handle, &one, &row.claim, now).await;
             }
@@ -106,17 +125,24 @@ fn dead(snapshot: &Snapshot, trust: &Trust) -> Vec<Dead> {
                 continue;
             }
             let place = Place { zone, node, alias };
-            let mut since = Some(Moment(0));
+            let mut since = Some(Since::Told(Moment(0)));
             let mut target = None;
             for family in Family::BOTH.into_iter().filter(|family| alias.has(*family)) {
                 let dead_since = match reach(snapshot, trust, place, family, &mut scratch) {
                     Reach::Outside { entry, .. } if entry.family(family).state == AliasState::TargetNxdomain => {
                         target = Some(entry.target.clone());
-                        Some(entry.family(family).since)
+                        Some(Since::Told(entry.family(family).since))
+                    }
+                    Reach::Inside(WalkEnd::NameError) => {
+                        target = Name::from_wire(scratch.wire()).ok().map(TargetKey::of);
+                        Some(Since::Hosted)
                     }
                     Reach::Outside { .. } | Reach::Inside(_) | Reach::Unknown => None,
                 };
-                since = since.zip(dead_since).map(|(one, other)| one.max(other));
+                since = since.zip(dead_since).map(|both| match both {
+                    (Since::Told(one), Since::Told(other)) => Since::Told(one.max(other)),
+                    (Since::Hosted, _) | (_, Since::Hosted) => Since::Hosted,
+                });
             }
             if let (Some(since), Some(target), Ok(name)) = (since, target, Name::from_wire(node.name())) {
                 found.push(Dead { target, zone: zone.apex().clone(), name, since });

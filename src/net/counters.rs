@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::answer::Limited;
 use crate::wire::codes::{Rcode, Rtype};
+use crate::zone::served::Serving;
 
 /// Response codes counted one by one; higher ones share the last place.
 const CODES: usize = 24;
@@ -138,6 +139,8 @@ struct Block {
     unanswered: [AtomicU64; Unanswered::ALL.len()],
     /// Replies that rate limiting emptied.
     truncated: AtomicU64,
+    /// Replies that depended on an ALIAS, by what became of it.
+    flattened: [AtomicU64; Serving::ALL.len()],
 }
 
 impl Block {
@@ -148,6 +151,7 @@ impl Block {
             responses: Default::default(),
             unanswered: Default::default(),
             truncated: AtomicU64::new(0),
+            flattened: Default::default(),
         }
     }
 
@@ -172,11 +176,14 @@ pub(super) struct Own {
 impl Own {
     /// A query with a question of this type got a reply.
     #[inline]
-    pub(super) fn reply(&mut self, rtype: Option<Rtype>, rcode: Rcode, limited: Limited) {
+    pub(super) fn reply(&mut self, rtype: Option<Rtype>, rcode: Rcode, limited: Limited, flattened: Option<Serving>) {
         Own::add(self.block.request(self.family, rtype), 1);
         Own::add(self.block.response(rcode), 1);
         if limited == Limited::Truncated {
             Own::add(&self.block.truncated, 1);
+        }
+        if let Some(serving) = flattened {
+            Own::add(&self.block.flattened[serving as usize], 1);
         }
     }
 
@@ -205,11 +212,21 @@ pub(super) struct Shared(Arc<Block>);
 
 impl Shared {
     /// A query with a question of this type got a reply.
-    pub(super) fn reply(&self, family: AddressFamily, rtype: Option<Rtype>, rcode: Rcode, limited: Limited) {
+    pub(super) fn reply(
+        &self,
+        family: AddressFamily,
+        rtype: Option<Rtype>,
+        rcode: Rcode,
+        limited: Limited,
+        flattened: Option<Serving>,
+    ) {
         self.0.request(family, rtype).fetch_add(1, Ordering::Relaxed);
         self.0.response(rcode).fetch_add(1, Ordering::Relaxed);
         if limited == Limited::Truncated {
             self.0.truncated.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(serving) = flattened {
+            self.0.flattened[serving as usize].fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -225,9 +242,44 @@ impl Shared {
     }
 }
 
-/// All blocks.
+/// Queries that wait for an ALIAS target.
 #[derive(Debug, Default)]
-pub struct Counters(Mutex<Vec<Arc<Block>>>);
+pub(super) struct Waits {
+    now: AtomicU64,
+    expired: AtomicU64,
+}
+
+impl Waits {
+    /// One more, until the place is dropped.
+    pub(super) fn begin(self: &Arc<Waits>) -> Deferred {
+        self.now.fetch_add(1, Ordering::Relaxed);
+        Deferred(self.clone())
+    }
+}
+
+/// The place of a query that waits.
+#[derive(Debug)]
+pub(super) struct Deferred(Arc<Waits>);
+
+impl Deferred {
+    /// Its time was over before its target was known.
+    pub(super) fn expired(&self) {
+        self.0.expired.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Deferred {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// All blocks, and the queries that wait.
+#[derive(Debug, Default)]
+pub struct Counters {
+    blocks: Mutex<Vec<Arc<Block>>>,
+    waits: Arc<Waits>,
+}
 
 /// Sums at one moment, of what was counted at least once; labels are words of this file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -240,6 +292,12 @@ pub struct Totals {
     pub dropped: Vec<(&'static str, u64)>,
     /// What rate limiting did (`drop`, `truncate`), and how often; both are there.
     pub limiting: [(&'static str, u64); 2],
+    /// Replies that depended on an ALIAS, by what became of it; all words are there.
+    pub flattened: Vec<(Serving, u64)>,
+    /// Queries that wait for an ALIAS target now.
+    pub deferred: u64,
+    /// Queries that waited for one in vain.
+    pub deferred_expired: u64,
 }
 
 /// Queries of one kind.
@@ -279,14 +337,23 @@ impl Counters {
 
     fn block(&self, transport: Via) -> Arc<Block> {
         let block = Arc::new(Block::new(transport));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(block.clone());
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner).push(block.clone());
         block
+    }
+
+    /// Where queries are counted that wait.
+    pub(super) fn waits(&self) -> &Arc<Waits> {
+        &self.waits
     }
 
     /// The sums now.
     pub fn totals(&self) -> Totals {
-        let blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut totals = Totals::default();
+        let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut totals = Totals {
+            deferred: self.waits.now.load(Ordering::Relaxed),
+            deferred_expired: self.waits.expired.load(Ordering::Relaxed),
+            ..Totals::default()
+        };
         for transport in Via::ALL {
             let word = transport.text();
             let sum = |read: &dyn Fn(&Block) -> &AtomicU64| -> u64 {
@@ -316,6 +383,8 @@ impl Counters {
         let sum =
             |read: &dyn Fn(&Block) -> &AtomicU64| blocks.iter().map(|one| read(one).load(Ordering::Relaxed)).sum();
         let dropped = sum(&|block| &block.unanswered[Unanswered::Limited as usize]);
+        totals.flattened =
+            Serving::ALL.into_iter().map(|serving| (serving, sum(&|one| &one.flattened[serving as usize]))).collect();
         totals.limiting = [("drop", dropped), ("truncate", sum(&|block| &block.truncated))];
         totals
     }
@@ -343,12 +412,12 @@ mod tests {
         let mut one = counters.own(Via::Udp, AddressFamily::Ipv4);
         let mut two = counters.own(Via::Udp, AddressFamily::Ipv6);
         let tcp = counters.shared(Via::Tcp);
-        one.reply(Some(Rtype::A), Rcode::NOERROR, Limited::Not);
-        one.reply(Some(Rtype::A), Rcode::NXDOMAIN, Limited::Truncated);
+        one.reply(Some(Rtype::A), Rcode::NOERROR, Limited::Not, Some(Serving::Stale));
+        one.reply(Some(Rtype::A), Rcode::NXDOMAIN, Limited::Truncated, None);
         one.limited(Some(Rtype::MX));
-        two.reply(Some(Rtype::A), Rcode::NOERROR, Limited::Not);
+        two.reply(Some(Rtype::A), Rcode::NOERROR, Limited::Not, None);
         two.unanswered(Unanswered::NotAQuery, 2);
-        tcp.reply(AddressFamily::Ipv4, None, Rcode(4_000), Limited::Truncated);
+        tcp.reply(AddressFamily::Ipv4, None, Rcode(4_000), Limited::Truncated, Some(Serving::Stale));
         tcp.unanswered(Unanswered::NotAQuery, 1);
         let totals = counters.totals();
         let requests: Vec<_> =
@@ -361,6 +430,9 @@ mod tests {
         assert_eq!(responses, [("udp", 0, 2), ("udp", 3, 1), ("tcp", 23, 1)]);
         assert_eq!(totals.dropped, [("not_a_query", 3), ("not_sent", 0), ("limited", 1)]);
         assert_eq!(totals.limiting, [("drop", 1), ("truncate", 2)]);
+        for (serving, count) in totals.flattened {
+            assert_eq!(count, if serving == Serving::Stale { 2 } else { 0 }, "{serving:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::connections::{Connections, Crowd, Place};
-use super::counters::{AddressFamily, Shared, Unanswered, Via};
+use super::counters::{AddressFamily, Deferred, Shared, Unanswered, Via};
 use super::{Serving, respond_guarded};
 use crate::answer::{MAX_MESSAGE, Outcome, Patience, Request, Scratch, Transport, encrypted};
 
@@ -62,6 +62,11 @@ impl Gate {
         self.serving.publications.clone()
     }
 
+    /// Counts a query that waits, until what is given back is dropped.
+    pub(super) fn begin_wait(&self) -> Deferred {
+        self.serving.counters.waits().begin()
+    }
+
     /// Judges one message now; a reply is handed to `write`.
     pub(super) fn ask(
         &self,
@@ -86,8 +91,8 @@ impl Gate {
             outcome
         });
         match &outcome {
-            Outcome::Reply { rcode, rtype, limited, .. } => {
-                self.counters.reply(AddressFamily::of(client), *rtype, *rcode, *limited);
+            Outcome::Reply { rcode, rtype, limited, flattened, .. } => {
+                self.counters.reply(AddressFamily::of(client), *rtype, *rcode, *limited, *flattened);
                 self.serving.sampler.take(self.via, client, octets, *rcode);
             }
             Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
@@ -115,10 +120,15 @@ impl Gate {
                 Outcome::Pending(_) => {}
             }
             if place.is_none() {
-                place = self.waiting.clone().try_acquire_owned().ok();
+                place = self.waiting.clone().try_acquire_owned().ok().map(|place| (place, self.begin_wait()));
             }
             let changed = timeout_at(until, publications.changed());
-            if place.is_none() || !matches!(changed.await, Ok(Ok(()))) {
+            let Some((_, deferred)) = &place else {
+                patience = Patience::Ended;
+                continue;
+            };
+            if !matches!(changed.await, Ok(Ok(()))) {
+                deferred.expired();
                 patience = Patience::Ended;
             }
         }

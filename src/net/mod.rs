@@ -182,7 +182,8 @@ fn respond_guarded(
             header[2] = 0x80 | request.octets[2] & 0x79;
             header[3] = Rcode::SERVFAIL.0 as u8;
             out[..HEADER].copy_from_slice(&header);
-            Outcome::Reply { length: HEADER, rcode: Rcode::SERVFAIL, rtype: None, limited: Limited::Not }
+            let (length, rcode) = (HEADER, Rcode::SERVFAIL);
+            Outcome::Reply { length, rcode, rtype: None, limited: Limited::Not, flattened: None }
         }
     }
 }

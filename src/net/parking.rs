@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::batch::{LocalInfo, send_from};
 use super::connections::Crowd;
-use super::counters::{AddressFamily, Shared, Unanswered, Via};
+use super::counters::{AddressFamily, Deferred, Shared, Unanswered, Via};
 use super::gate::DEFERRAL;
 use super::{Serving, respond_guarded};
 use crate::answer::{MAX_UDP_QUERY, Outcome, Patience, Request, Scratch, Transport};
@@ -27,6 +27,7 @@ pub(super) struct Parked {
     local: LocalInfo,
     target: TargetKey,
     until: Instant,
+    deferred: Deferred,
 }
 
 impl Parked {
@@ -37,8 +38,9 @@ impl Parked {
         socket: Arc<UdpSocket>,
         local: LocalInfo,
         target: TargetKey,
+        deferred: Deferred,
     ) -> Parked {
-        Parked { octets, peer, socket, local, target, until: Instant::now() + DEFERRAL }
+        Parked { octets, peer, socket, local, target, until: Instant::now() + DEFERRAL, deferred }
     }
 }
 
@@ -160,6 +162,7 @@ impl Lot {
         self.count -= over.len();
         self.earliest = self.waiting.values().flatten().map(|parked| parked.until).min();
         for parked in over {
+            parked.deferred.expired();
             self.answer(parked, Patience::Ended);
         }
     }
@@ -176,8 +179,8 @@ impl Lot {
         };
         let rules = self.serving.rules.load();
         match respond_guarded(rules.of(Crowd::Few), &snapshot, &mut self.scratch, &request, &mut self.out) {
-            Outcome::Reply { length, rcode, rtype, limited } => {
-                self.counters.reply(AddressFamily::of(parked.peer.ip()), rtype, rcode, limited);
+            Outcome::Reply { length, rcode, rtype, limited, flattened } => {
+                self.counters.reply(AddressFamily::of(parked.peer.ip()), rtype, rcode, limited, flattened);
                 self.serving.sampler.take(Via::Udp, parked.peer.ip(), &parked.octets, rcode);
                 // A client that went away is no error of ours.
                 if send_from(&parked.socket, &self.out[..length], parked.peer, &parked.local).is_err() {

@@ -12,6 +12,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::connections::Place;
+use super::counters::Deferred;
 use super::framing::{Incoming, Next};
 use super::gate::{DEFERRAL, Gate};
 use crate::answer::encrypted::pad;
@@ -114,6 +115,7 @@ impl Carrier for TlsStream<TcpStream> {
 struct Waiting {
     octets: Vec<u8>,
     until: Instant,
+    deferred: Deferred,
 }
 
 struct Connection<C> {
@@ -248,6 +250,9 @@ impl<C: Carrier> Connection<C> {
         for _ in 0..self.waiting.len() {
             if let Some(one) = self.waiting.pop_front() {
                 let until = if one.until <= now { Err(()) } else { Ok(one.until) };
+                if until.is_err() {
+                    one.deferred.expired();
+                }
                 self.answer(place, &one.octets, Some(until));
             }
             if self.output.len() >= WRITE_BUFFER {
@@ -276,7 +281,8 @@ impl<C: Carrier> Connection<C> {
         });
         if let Outcome::Pending(_) = outcome {
             let until = deferred.and_then(Result::ok).unwrap_or_else(|| Instant::now() + DEFERRAL);
-            self.waiting.push_back(Waiting { octets: octets.to_vec(), until });
+            let deferred = self.gate.begin_wait();
+            self.waiting.push_back(Waiting { octets: octets.to_vec(), until, deferred });
         }
     }
 

@@ -75,8 +75,8 @@ impl Worker {
                 outcome = self.respond(rules, &snapshot, scratch, index, now, Patience::Ended);
             }
             match outcome {
-                Outcome::Reply { length, rcode, rtype, limited } => {
-                    self.counters.reply(rtype, rcode, limited);
+                Outcome::Reply { length, rcode, rtype, limited, flattened } => {
+                    self.counters.reply(rtype, rcode, limited, flattened);
                     if self.serving.sampler.is_on() {
                         let (octets, peer, _) = self.batch.message(index);
                         self.serving.sampler.take(Via::Udp, peer.ip(), octets, rcode);
@@ -120,8 +120,9 @@ impl Worker {
     fn park(&mut self, index: usize, target: TargetKey) -> bool {
         self.serving.alias.hint(&target);
         let local = self.batch.local_info(index);
+        let deferred = self.serving.counters.waits().begin();
         let (octets, peer, _) = self.batch.message(index);
-        let parked = Parked::udp(octets.to_vec(), peer, self.socket.clone(), local, target);
+        let parked = Parked::udp(octets.to_vec(), peer, self.socket.clone(), local, target, deferred);
         self.parking.park(parked).is_ok()
     }
 }

@@ -11,7 +11,7 @@ use super::sql;
 use super::writer::Writer;
 use crate::wire::name::Name;
 use crate::zone::addresses::Addresses;
-use crate::zone::alias::{AliasEntry, AliasState, Family, FamilyAnswer, Moment};
+use crate::zone::alias::{AliasEntry, AliasState, Family, FamilyAnswer, LastLookup, Moment};
 
 /// Rows of one transaction, at most.
 pub const MAX_ROWS: usize = 5_000;
@@ -55,6 +55,35 @@ fn family_text(family: Family) -> &'static str {
     }
 }
 
+/// Names of a chain, from JSON.
+fn names(text: &str) -> Result<Vec<Name>, Broken> {
+    let names: Vec<String> = serde_json::from_str(text).map_err(|_| Broken::from("its chain does not parse"))?;
+    let names = names.iter().map(|name| Name::parse(name)).collect::<Result<Vec<Name>, _>>();
+    names.map_err(|_| Broken::from("its chain has what is no name"))
+}
+
+/// What names of a chain are as JSON.
+fn names_text(names: &[Name]) -> String {
+    serde_json::json!(names.iter().map(Name::to_string).collect::<Vec<_>>()).to_string()
+}
+
+/// What the last lookup told; none where the row is of a target that nobody had asked for.
+fn read_lookup(row: &SqliteRow) -> Result<Option<Arc<LastLookup>>, Broken> {
+    let error = columns::optional_text(row, 13)?;
+    let error = error.map(|text| AliasState::from_text(&text).ok_or_else(|| Broken::from("its error is unknown")));
+    let upstream = columns::optional_text(row, 14)?;
+    let upstream = upstream.map(|text| text.parse().map_err(|_| Broken::from("its upstream is no address")));
+    let chain = columns::optional_text(row, 15)?.map(|text| names(&text)).transpose()?;
+    let lookup = LastLookup {
+        failures: columns::number(row, 12, "its failures")?,
+        error: error.transpose()?,
+        upstream: upstream.transpose()?,
+        chain: chain.unwrap_or_default().into(),
+        takeover_risk: columns::number::<u8>(row, 16, "its takeover risk")? != 0,
+    };
+    Ok((lookup != LastLookup::default()).then(|| Arc::new(lookup)))
+}
+
 fn read(row: &SqliteRow) -> Result<TargetRow, Broken> {
     let broken = |what: &str| Broken::from(what);
     let target = Name::parse(&columns::text(row, 1)?).map_err(|_| broken("its target is no name"))?;
@@ -66,14 +95,7 @@ fn read(row: &SqliteRow) -> Result<TargetRow, Broken> {
     if !octets.len().is_multiple_of(family.octets()) {
         return Err(broken("its addresses have the wrong length"));
     }
-    let chain = match columns::optional_text(row, 6)? {
-        None => None,
-        Some(text) => {
-            let names: Vec<String> = serde_json::from_str(&text).map_err(|_| broken("its chain does not parse"))?;
-            let names = names.iter().map(|name| Name::parse(name)).collect::<Result<Vec<Name>, _>>();
-            Some(Arc::from(names.map_err(|_| broken("its chain has what is no name"))?))
-        }
-    };
+    let chain = columns::optional_text(row, 6)?.map(|text| names(&text)).transpose()?.map(Arc::from);
     let moment = |at| Ok::<_, Broken>(columns::optional_number::<u64>(row, at, "a time")?.map(Moment));
     let answer = FamilyAnswer {
         state,
@@ -85,6 +107,7 @@ fn read(row: &SqliteRow) -> Result<TargetRow, Broken> {
         last_ok: moment(9)?,
         checked: moment(10)?,
         changed: moment(11)?,
+        lookup: read_lookup(row)?,
     };
     Ok(TargetRow { group: columns::text(row, 0)?, target, family, answer })
 }
@@ -106,7 +129,7 @@ impl Writer {
     pub async fn put_target(&mut self, group: &str, entry: &AliasEntry) -> Result<(), StoreError> {
         for family in Family::BOTH {
             let answer = entry.family(family);
-            let names = answer.crossing.as_deref().map(|names| names.iter().map(Name::to_string).collect::<Vec<_>>());
+            let lookup = answer.lookup.as_deref().cloned().unwrap_or_default();
             sqlx::query(sql::WRITE_ALIAS_TARGET)
                 .bind(group)
                 .bind(entry.target.name.to_string())
@@ -114,12 +137,17 @@ impl Writer {
                 .bind(answer.state.text())
                 .bind(signed(answer.since))
                 .bind(answer.addresses.octets(family))
-                .bind(names.map(|names| serde_json::json!(names).to_string()))
+                .bind(answer.crossing.as_deref().map(names_text))
                 .bind(i64::from(answer.ttl))
                 .bind(i64::from(answer.highest_ttl))
                 .bind(answer.last_ok.map(signed))
                 .bind(answer.checked.map(signed))
                 .bind(answer.changed.map(signed))
+                .bind(i64::from(lookup.failures))
+                .bind(lookup.error.map(AliasState::text))
+                .bind(lookup.upstream.map(|address| address.to_string()))
+                .bind(Some(&*lookup.chain).filter(|names| !names.is_empty()).map(names_text))
+                .bind(i64::from(lookup.takeover_risk))
                 .execute(self.connection())
                 .await?;
         }

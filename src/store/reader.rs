@@ -166,6 +166,13 @@ impl Reader {
         Ok(Listing { revision, items })
     }
 
+    /// When something last changed at a name, of any zone; none if the history does not know.
+    pub async fn last_change_at(&self, name: &Name) -> Result<Option<Moment>, StoreError> {
+        let query = sqlx::query_scalar::<_, Option<i64>>(sql::LAST_CHANGE_AT).bind(name.to_string());
+        let at = query.fetch_one(&self.pool).await?;
+        Ok(at.and_then(|at| u64::try_from(at).ok()).map(Moment))
+    }
+
     /// Deletes on hold, oldest first; of one owner or of all.
     pub async fn holds(&self, owner: Option<&OwnerId>) -> Result<Listing<Hold>, StoreError> {
         let (mut view, revision) = self.view().await?;

@@ -227,12 +227,12 @@ statements! {
 
     ALIAS_TARGETS = "
         SELECT upstream_group, target, family, state, since, addresses, chain, ttl, highest_ttl, last_ok_at, fetched_at,
-            changed_at
+            changed_at, failures, error, upstream, names, takeover_risk
         FROM alias_target";
     WRITE_ALIAS_TARGET = "
         INSERT OR REPLACE INTO alias_target (upstream_group, target, family, state, since, addresses, chain, ttl,
-            highest_ttl, last_ok_at, fetched_at, changed_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+            highest_ttl, last_ok_at, fetched_at, changed_at, failures, error, upstream, names, takeover_risk)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
     DELETE_ALIAS_TARGET = "DELETE FROM alias_target WHERE upstream_group = ?1 AND target = ?2";
     OWNER_ID = "SELECT name FROM owner WHERE id = ?1";
 
@@ -245,6 +245,7 @@ statements! {
         WHERE revision > ?1 AND (?2 IS NULL OR zone = ?2) AND (?3 IS NULL OR name = ?3)
             AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR actor = ?5)
         ORDER BY revision DESC, item DESC LIMIT ?6";
+    LAST_CHANGE_AT = "SELECT MAX(at) FROM change WHERE name = ?1";
     CHANGES_OF_NAME = "
         SELECT revision, at, actor, owner, request_id, door, zone, name, rtype, before, after, item
         FROM change

@@ -1,5 +1,6 @@
 //! ALIAS as plain data: the record as it is published, its targets, and what is known of them (alias.md).
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -102,7 +103,7 @@ pub struct AliasRecord {
 }
 
 /// Octets of families, group and policy.
-const FIXED: usize = 2 + PACKED;
+pub const FIXED: usize = 2 + PACKED;
 
 impl AliasRecord {
     /// Packs the record: target, one octet of families, one of the group, the policy, the owners' numbers.
@@ -136,12 +137,17 @@ impl AliasRecord {
     }
 }
 
+/// In the octet of families: between the policy and the owners stands the target before this one.
+const HAS_PREVIOUS: u8 = 8;
+
 /// A published ALIAS record, read in place.
 #[derive(Clone, Copy, Debug)]
 pub struct AliasRef<'a> {
     /// The target in wire form, letter case as written.
     pub target: &'a [u8],
     fixed: &'a [u8; FIXED],
+    /// Until when in milliseconds, and the target before, in wire form; or nothing.
+    previous: &'a [u8],
     owners: &'a [u8],
 }
 
@@ -150,8 +156,41 @@ impl<'a> AliasRef<'a> {
     #[inline]
     pub fn decode(rdata: &'a [u8]) -> Option<AliasRef<'a>> {
         let (target, rest) = rdata.split_at(wire_length(rdata)?);
-        let (fixed, owners) = rest.split_first_chunk::<FIXED>()?;
-        Some(AliasRef { target, fixed, owners })
+        let (fixed, rest) = rest.split_first_chunk::<FIXED>()?;
+        let (previous, owners) = if fixed[0] & HAS_PREVIOUS == 0 {
+            (&[][..], rest)
+        } else {
+            rest.split_at(8 + wire_length(rest.get(8..)?)?)
+        };
+        Some(AliasRef { target, fixed, previous, owners })
+    }
+
+    /// The target that it had before this one, as long as that may be served in its place.
+    pub fn previous(self, now: Moment) -> Option<&'a [u8]> {
+        self.lends().filter(|(until, _)| now < *until).map(|(_, target)| target)
+    }
+
+    /// Until when the target before may be served, with that target.
+    pub fn lends(self) -> Option<(Moment, &'a [u8])> {
+        let (until, target) = self.previous.split_first_chunk::<8>()?;
+        Some((Moment(u64::from_le_bytes(*until)), target))
+    }
+
+    /// The same with another target.
+    pub fn towards(self, target: &'a [u8]) -> AliasRef<'a> {
+        AliasRef { target, previous: &[], ..self }
+    }
+
+    /// Packs it with a target before it that may be served until then.
+    pub fn encode_with(self, until: Moment, previous: &[u8]) -> Vec<u8> {
+        let mut out = self.target.to_vec();
+        let [families, rest @ ..] = self.fixed;
+        out.push(families | HAS_PREVIOUS);
+        out.extend_from_slice(rest);
+        out.extend_from_slice(&until.0.to_le_bytes());
+        out.extend_from_slice(previous);
+        out.extend_from_slice(self.owners);
+        out
     }
 
     /// Whether this family is flattened.
@@ -192,9 +231,11 @@ impl<'a> AliasRef<'a> {
         self.owners.chunks_exact(4).any(|one| one == owner.to_le_bytes())
     }
 
-    /// All that is served of it: everything but the owners.
-    pub fn served(self) -> (&'a [u8], &'a [u8]) {
-        (self.target, self.fixed)
+    /// All that is served of it in the end: everything but the owners and the target before.
+    pub fn served(self) -> (&'a [u8], [u8; FIXED]) {
+        let mut fixed = *self.fixed;
+        fixed[0] &= !HAS_PREVIOUS;
+        (self.target, fixed)
     }
 }
 
@@ -312,6 +353,21 @@ impl AliasState {
     }
 }
 
+/// What the last lookup of a family told beside its answer: for people, and for the next start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastLookup {
+    /// Failing lookups in a row.
+    pub failures: u8,
+    /// The state that the last lookup would be by itself, if it brought no answer: a failure or NXDOMAIN.
+    pub error: Option<AliasState>,
+    /// Who answered last.
+    pub upstream: Option<SocketAddr>,
+    /// The names that CNAMEs led to from the target in the last answer; a failure is none.
+    pub chain: Box<[Name]>,
+    /// Whether the last NXDOMAIN came from the root or a one-label zone: then the domain may be free to register.
+    pub takeover_risk: bool,
+}
+
 /// What is known of one family of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FamilyAnswer {
@@ -334,6 +390,8 @@ pub struct FamilyAnswer {
     /// Names of the target's chain from the first on that lies in a hosted zone: there the walk goes on in the server,
     /// if the zone is trusted.
     pub crossing: Option<Arc<[Name]>>,
+    /// Of the last lookup; none before the first.
+    pub lookup: Option<Arc<LastLookup>>,
 }
 
 impl FamilyAnswer {
@@ -349,6 +407,7 @@ impl FamilyAnswer {
             checked: None,
             changed: None,
             crossing: None,
+            lookup: None,
         }
     }
 
@@ -368,6 +427,16 @@ impl FamilyAnswer {
     #[inline]
     pub fn longest_hold(&self, hold: Hold) -> u32 {
         hold.clamp(self.highest_ttl)
+    }
+
+    /// The names that CNAMEs led to from the target in the last answer.
+    pub fn chain(&self) -> &[Name] {
+        self.lookup.as_ref().map_or(&[], |lookup| &lookup.chain)
+    }
+
+    /// Whether the target's domain may be free to register, as far as this family tells.
+    pub fn is_for_sale(&self) -> bool {
+        self.state == AliasState::TargetNxdomain && self.lookup.as_ref().is_some_and(|lookup| lookup.takeover_risk)
     }
 
     /// The state as a record sees it that serves internal addresses or does not.
@@ -463,6 +532,16 @@ impl AliasEntry {
             Family::A => &mut self.a,
             Family::Aaaa => &mut self.aaaa,
         }
+    }
+
+    /// The names that CNAMEs led to from the target, those of A if it had any.
+    pub fn chain(&self) -> &[Name] {
+        if self.a.chain().is_empty() { self.aaaa.chain() } else { self.a.chain() }
+    }
+
+    /// Whether its domain may be free to register.
+    pub fn takeover_risk(&self) -> bool {
+        self.a.is_for_sale() || self.aaaa.is_for_sale()
     }
 
     /// The state of the target as a whole.

@@ -6,6 +6,8 @@ pub mod bulk;
 pub mod check;
 pub mod content;
 pub mod file;
+pub mod flat;
+pub mod lent;
 pub mod node;
 pub mod policy;
 pub mod published;

@@ -57,6 +57,51 @@ pub enum Served<'a> {
     Pending,
 }
 
+/// What a query for a family of a name with an ALIAS gets, in a word; from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Serving {
+    /// Addresses of the target.
+    Fresh,
+    /// Addresses of the target, past their time.
+    Stale,
+    /// A static RRset beside the ALIAS.
+    Static,
+    /// A static RRset beside the ALIAS, since a policy says so.
+    Fallback,
+    /// No addresses.
+    NoData,
+    /// Nothing is known yet.
+    Pending,
+    /// SERVFAIL.
+    ServFail,
+}
+
+impl Serving {
+    /// All of them, in order.
+    pub const ALL: [Serving; 7] = [
+        Serving::Fresh,
+        Serving::Stale,
+        Serving::Static,
+        Serving::Fallback,
+        Serving::NoData,
+        Serving::Pending,
+        Serving::ServFail,
+    ];
+
+    /// The word in API and metrics.
+    pub fn text(self) -> &'static str {
+        match self {
+            Serving::Fresh => "fresh",
+            Serving::Stale => "stale",
+            Serving::Static => "static",
+            Serving::Fallback => "fallback",
+            Serving::NoData => "nodata",
+            Serving::Pending => "pending",
+            Serving::ServFail => "servfail",
+        }
+    }
+}
+
 /// A family of a target with what is known of the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
@@ -103,7 +148,7 @@ pub fn served<'a>(known: Known<'a>, record_ttl: u32, now: Moment, policy: &Polic
         }
         AliasState::Network => failing(known, good, record_ttl, now, policy, UNREACHABLE),
         AliasState::NoResolver => failing(known, good, record_ttl, now, policy, NO_RESOLVER),
-        AliasState::RateLimited => failing(known, good, record_ttl, now, policy, NOT_READY),
+        AliasState::RateLimited => failing(known, good, record_ttl, now, policy, LIMITED),
         AliasState::Loop => LOOP,
         AliasState::ChainTooLong => CHAIN_TOO_LONG,
         AliasState::Filtered => FILTERED,
@@ -120,12 +165,14 @@ pub fn deferral_expired(known: Known<'_>, now: Moment, policy: &Policy) -> Serve
     }
 }
 
-const STALE: Extended = (ExtendedError::STALE_ANSWER, "");
+/// With an answer past its time.
+pub const STALE: Extended = (ExtendedError::STALE_ANSWER, "");
 const NO_ANSWER: Extended = (ExtendedError::NO_REACHABLE_AUTHORITY, "alias target could not be resolved");
 const UNREACHABLE: Extended = (ExtendedError::NETWORK_ERROR, "alias target could not be resolved");
 const NO_RESOLVER: Extended = (ExtendedError::INVALID_DATA, "no resolver for alias targets");
 /// For a query that waited for a target in vain.
 pub const NOT_READY: Extended = (ExtendedError::NOT_READY, "alias target is not resolved yet");
+const LIMITED: Extended = (ExtendedError::NOT_READY, "alias lookups of the owner are limited");
 const NO_TARGET: Extended = (ExtendedError::OTHER, "alias target does not exist");
 /// The answer of a chain that comes back to a name it had.
 pub const LOOP: Served<'static> = Served::NoData { soa_cap: DEAD_CAP, error: Some((ExtendedError::OTHER, "Loop")) };
@@ -229,7 +276,10 @@ fn failing<'a>(
     if let Some(good) = good {
         return good.served(known.own, record_ttl, now, policy);
     }
-    // SERVFAIL for one family makes some clients give up the other, which works.
+    // SERVFAIL for one family makes some clients give up the other, which works, or may: that is known in a moment.
+    if known.other.state == AliasState::Pending {
+        return Served::Pending;
+    }
     if has_addresses(known, now, policy) {
         return Served::NoData { soa_cap: UNSURE_CAP, error: Some(error) };
     }
@@ -436,7 +486,9 @@ mod tests {
             let past = known(state, 60, &ADDRESS);
             for answer in [never(state), past] {
                 let when = at(60 + 86_400);
-                for other in [never(AliasState::Pending), never(state), known(AliasState::NoData, 90_000, &[])] {
+                let unsure = served(&answer, &never(AliasState::Pending), 300, when, &policy);
+                assert_eq!(unsure, Said::Pending, "{state:?}: the other family may have addresses");
+                for other in [never(state), known(AliasState::NoData, 90_000, &[])] {
                     match served(&answer, &other, 300, when, &policy) {
                         Said::ServFail { error } => assert_eq!(error.0.0, code, "{state:?}"),
                         found => panic!("{state:?}: {found:?}"),

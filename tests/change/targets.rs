@@ -9,7 +9,8 @@ use tenured::ledger::command::{Change, Command};
 use tenured::store::rows::ChangeFilter;
 use tenured::zone::addresses::Addresses;
 use tenured::zone::alias::{
-    AliasBatch, AliasEntry, AliasState, Dependent, Family, FamilyAnswer, Moment, RecordState, TargetKey, Transition,
+    AliasBatch, AliasEntry, AliasState, Dependent, Family, FamilyAnswer, LastLookup, Moment, RecordState, TargetKey,
+    Transition,
 };
 use tenured::zone::policy::{Hold, OnNxdomain, Policy};
 use tenured::zone::walk::Trust;
@@ -31,6 +32,13 @@ fn answer(state: AliasState, fetched: Moment) -> FamilyAnswer {
         changed: Some(fetched),
         ttl: 60,
         highest_ttl: 300,
+        lookup: Some(Arc::new(LastLookup {
+            failures: 2,
+            error: Some(AliasState::Timeout),
+            upstream: Some("192.0.2.53:53".parse().expect("an address")),
+            chain: Box::new([name("middle.proxy.test."), name("www.example.com.")]),
+            takeover_risk: true,
+        })),
         ..FamilyAnswer::pending(fetched)
     }
 }
@@ -156,4 +164,38 @@ async fn a_record_goes_into_quarantine_once_its_target_is_gone_for_as_long_as_it
     assert_eq!(server.claims_of("a").await, ["www.example.com. ALIAS a quarantined"]);
     let server = server.restart().await;
     assert_eq!(events(&server).await, ["alias.quarantined edge.proxy.test. a"]);
+}
+
+#[tokio::test]
+async fn a_target_in_a_zone_here_is_gone_since_it_went_whatever_restarts_come_between() {
+    const DAY: u64 = 86_400_000;
+    let server = Server::with_zone().await;
+    let policy = Policy { on_nxdomain: OnNxdomain::Quarantine, ..Policy::default() };
+    let options = AliasOptions { policy, quarantine_after: 86_400, ..AliasOptions::default() };
+    server.apply("t", &["edge.example.com. A 192.0.2.1"]).await;
+    let with_options = |at: &str| {
+        let mut wish = record(&format!("{at} ALIAS edge.example.com."));
+        wish.alias = Some(options);
+        wish
+    };
+    for at in ["www.example.com.", "kept.example.com."] {
+        server.run(Command::Change(Change::put(id("a"), with_options(at)))).await.expect("a record");
+    }
+    server.clock.advance(1_000);
+    server.apply("t", &[]).await;
+    server.clock.advance(DAY - 1);
+    let server = server.restart().await;
+    let turn = async |server: &Server| {
+        dead_targets::turn(&server.handle, &server.reader, &Trust::default(), server.clock.now()).await;
+    };
+    turn(&server).await;
+    assert!(!server.is_nxdomain("www.example.com."), "not yet");
+    server.run(Command::Change(Change::put(id("a"), with_options("kept.example.com.")))).await.expect("again");
+    server.clock.advance(1);
+    turn(&server).await;
+    assert!(server.is_nxdomain("www.example.com."));
+    assert!(!server.is_nxdomain("kept.example.com."), "its owner asked for it since");
+    // What is told of a target is written by the end at the latest.
+    let server = server.restart().await;
+    assert_eq!(events(&server).await, ["alias.quarantined edge.example.com. a"]);
 }

@@ -1,6 +1,7 @@
 //! The real binary, asked over DNS and HTTP.
 
 mod alias;
+mod alias_upstreams;
 #[path = "../support/encrypted.rs"]
 mod client;
 mod crash;

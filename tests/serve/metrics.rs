@@ -46,6 +46,11 @@ pub(crate) fn sample(server: &Server, name: &str) -> f64 {
     scrape(server).value(name)
 }
 
+/// The sum of all samples of a name.
+pub(crate) fn sum(server: &Server, name: &str) -> f64 {
+    scrape(server).sum(name)
+}
+
 /// Reads the text format line by line (Prometheus exposition format 0.0.4), strict about what this server writes.
 fn scrape(server: &Server) -> Scraped {
     let (head, text) = get(server, "/metrics");
@@ -187,7 +192,21 @@ fn no_label_holds_a_name_and_every_family_is_there_from_the_start() {
     for (label, value) in label_values(&scraped) {
         let plain = value.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"_+.e-".contains(&octet));
         assert!(plain && !value.contains("example"), "{label}={value}");
-        let known = ["transport", "family", "qtype", "rcode", "reason", "action", "state", "le", "version", "alarm"];
+        let known = [
+            "serving",
+            "upstream",
+            "result",
+            "transport",
+            "family",
+            "qtype",
+            "rcode",
+            "reason",
+            "action",
+            "state",
+            "le",
+            "version",
+            "alarm",
+        ];
         assert!(known.contains(&label.as_str()), "{label}={value}");
     }
     for family in [
@@ -198,6 +217,14 @@ fn no_label_holds_a_name_and_every_family_is_there_from_the_start() {
         "tenured_zones",
         "tenured_records",
         "tenured_alias_targets",
+        "tenured_alias_records",
+        "tenured_alias_answers_total",
+        "tenured_alias_upstream_queries_total",
+        "tenured_alias_coalesced_total",
+        "tenured_alias_stale_age_seconds",
+        "tenured_alias_refresh_seconds",
+        "tenured_alias_deferred",
+        "tenured_alias_deferred_expired_total",
         "tenured_alias_hints_dropped_total",
         "tenured_revision",
         "tenured_served_revision",

@@ -53,6 +53,7 @@ impl Service {
                 readiness: readiness.clone(),
                 counters: std::sync::Arc::default(),
                 server: api::Server::default(),
+                record_states: Default::default(),
             };
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");

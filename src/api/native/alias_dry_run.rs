@@ -36,14 +36,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn run(call: Call) -> Result<Response, Refused> {
-    let mut body: Map<String, Value> = json::read(&call.body())?;
-    let owner = match body.remove("owner") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(owner_id("owner", &text)?),
-        Some(_) => return Err(Refused::bad_request("owner is a text")),
-    };
-    let fields = RecordFields::deserialize(Value::Object(body))
-        .map_err(|error| Refused::bad_request(format!("the body is a record, and perhaps its owner: {error}")))?;
+    let Trial { owner, fields } = Trial::read(&call.body())?;
     if !fields.rtype.eq_ignore_ascii_case("ALIAS") {
         return Err(Refused::bad_request("only a record of type ALIAS has a target to look up"));
     }
@@ -71,6 +64,31 @@ async fn run(call: Call) -> Result<Response, Refused> {
     verdict.warnings = warnings;
     look(&call, &wish, &targets, owners, &mut verdict);
     document(StatusCode::OK, &verdict)
+}
+
+/// A record and for whom it is tried.
+struct Trial {
+    owner: Option<OwnerId>,
+    fields: RecordFields,
+}
+
+impl Trial {
+    fn read(body: &[u8]) -> Result<Trial, Refused> {
+        let mut body: Map<String, Value> = json::read(body)?;
+        let owner = match body.remove("owner") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(owner_id("owner", &text)?),
+            Some(_) => return Err(Refused::bad_request("owner is a text")),
+        };
+        let fields = RecordFields::deserialize(Value::Object(body))
+            .map_err(|error| Refused::bad_request(format!("the body is a record, and perhaps its owner: {error}")))?;
+        Ok(Trial { owner, fields })
+    }
+}
+
+/// Whether a body is read, for the document's example.
+pub(super) fn reads(text: &str) -> Result<(), String> {
+    Trial::read(text.as_bytes()).map(|_| ()).map_err(|refused| refused.document().detail.clone())
 }
 
 fn refused(problem: &Problem) -> AliasVerdictDocument {

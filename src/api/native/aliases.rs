@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 
 use super::check_rows;
 use super::records::zone_filter;
-use crate::alias::LastError;
 use crate::alias::engine::Refreshed;
 use crate::alias::handle::TargetView;
-use crate::alias::references::RecordKey;
-use crate::api::alias_view::{self, Combined, FamilyView, RecordView, Serving};
+use crate::alias::lookup::Failure;
+use crate::alias::references::{DeadInside, RecordKey};
+use crate::api::alias_view::{self, Combined, FamilyView, RecordView};
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
 use crate::api::documents::{AliasRecordDocument, AliasTargetDocument, FamilyDocument, RefreshedDocument};
@@ -31,6 +31,7 @@ use crate::store::rows::{ClaimFilter, ClaimRow, OwnerFilter};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::zone::alias::{AliasEntry, AliasState, Family, Group, Moment, RecordState, TargetKey};
+use crate::zone::served::Serving;
 use crate::zone::snapshot::Snapshot;
 
 /// Most owners whose claims are read one owner after the other.
@@ -79,6 +80,9 @@ struct Looked {
     view: RecordView,
     since: Option<Moment>,
 }
+
+/// Of how many names at most the history is asked for the time since which they are gone.
+const MAX_LOOKED_BACK: usize = 1_000;
 
 /// The name of a state; a slip of the pen must not read as "nothing is dead".
 fn known_state(text: &str) -> Result<String, Refused> {
@@ -251,13 +255,23 @@ async fn look(call: &Call, filters: &[ClaimFilter]) -> Result<(u64, Vec<Looked>)
     Ok((revision, looked.collect()))
 }
 
-/// Records whose target a zone here says not to exist, and since when.
+/// Records whose target a zone here says not to exist, and since when: since the last change at that name where the
+/// history has one, for the server may have started since.
 pub(super) async fn dead_inside(call: &Call) -> HashMap<RecordKey, Moment> {
-    match &call.state.alias {
-        // The engine ends before the API does at a stop.
+    // The engine ends before the API does at a stop.
+    let dead = match &call.state.alias {
         Some(handle) => handle.dead_inside().await.unwrap_or_default(),
         None => HashMap::new(),
+    };
+    let mut changed: HashMap<Name, Option<Moment>> = HashMap::new();
+    for name in dead.values().map(|one| &one.name) {
+        if changed.len() < MAX_LOOKED_BACK && !changed.contains_key(name) {
+            // What the history does not tell is as it would be without one.
+            changed.insert(name.clone(), call.state.reader.last_change_at(name).await.unwrap_or_default());
+        }
     }
+    let since = |one: &DeadInside| changed.get(&one.name).copied().flatten().map_or(one.since, |at| at.min(one.since));
+    dead.into_iter().map(|(key, one)| (key, since(&one))).collect()
 }
 
 /// Where a claim stands, as the engine knows records.
@@ -366,31 +380,29 @@ fn outside(
         row.last_ok_at = Family::BOTH.iter().filter_map(|one| entry.family(*one).last_ok).max().map(show::moment);
         row.checked_at = Family::BOTH.iter().filter_map(|one| entry.family(*one).checked).max().map(show::moment);
         row.families = Family::BOTH.iter().map(|one| (family_name(*one), known_family(entry, *one))).collect();
+        let last = || Family::BOTH.iter().filter_map(|one| entry.family(*one).lookup.as_deref());
+        let upstream = last().find_map(|one| one.upstream).map(|address| address.ip().to_string());
+        row.vantage = upstream.map(|upstream| format!("{} via {upstream}", vantage()));
+        row.addresses_changed_at =
+            Family::BOTH.iter().filter_map(|one| entry.family(*one).changed).max().map(show::moment);
+        row.chain = entry.chain().iter().map(Name::to_string).collect();
+        row.takeover_risk = entry.takeover_risk();
+        row.last_error = last().find_map(|one| one.error).map(last_error);
     }
     if let Some(view) = status {
         let probes = [view.status.a, view.status.aaaa];
-        let upstream = view.upstream.map(|address| address.ip().to_string());
-        row.vantage = upstream.map(|upstream| format!("{} via {upstream}", vantage()));
-        row.addresses_changed_at =
-            Family::BOTH.iter().filter_map(|one| view.status.entry.family(*one).changed).max().map(show::moment);
-        row.chain = view.status.chain.iter().map(Name::to_string).collect();
-        row.takeover_risk = view.status.takeover_risk;
         for (family, probe) in Family::BOTH.into_iter().zip(probes) {
             if let Some(known) = row.families.get_mut(&family_name(family)) {
                 known.rtt_millis = probe.took;
             }
         }
         row.next_refresh_at = probes.iter().filter_map(|probe| probe.next_refresh).min().map(show::moment);
-        row.last_error = probes.iter().find_map(|probe| probe.last_error).map(last_error);
     }
     row
 }
 
-fn last_error(error: LastError) -> String {
-    match error {
-        LastError::NameError => "NXDOMAIN".to_owned(),
-        LastError::Failed(failure) => failure.to_string(),
-    }
+fn last_error(error: AliasState) -> String {
+    Failure::of(error).map_or_else(|| "NXDOMAIN".to_owned(), |failure| failure.to_string())
 }
 
 fn known_family(entry: &AliasEntry, family: Family) -> FamilyDocument {

@@ -16,6 +16,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use super::alias_measures::Aliases;
 use crate::api::ApiState;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route};
@@ -49,8 +50,7 @@ struct Scrape {
     totals: Totals,
     zones: u64,
     records: u64,
-    alias_targets: BTreeMap<&'static str, u64>,
-    alias_hints_dropped: u64,
+    aliases: Aliases,
     owners: Vec<(OwnerState, u64)>,
     revision: u64,
     served_revision: u64,
@@ -65,17 +65,13 @@ impl Scrape {
         // Read before the Snapshot: a commit in between must not look like a server that lags behind its store.
         let revision = *state.handle.revisions().borrow();
         let snapshot = state.handle.published().get();
-        let mut alias_targets = BTreeMap::new();
-        for entry in snapshot.alias.iter() {
-            *alias_targets.entry(entry.state().text()).or_default() += 1;
-        }
+        let aliases = Aliases::take(state, &snapshot).await;
         let measures = state.handle.measures();
         Scrape {
             totals: state.counters.totals(),
             zones: snapshot.zone_count() as u64,
             records: snapshot.record_count(),
-            alias_targets,
-            alias_hints_dropped: state.alias.as_ref().map_or(0, |alias| alias.hints_dropped()),
+            aliases,
             // A store that cannot be read leaves them out; the data plane's numbers are wanted then most of all.
             owners: owners.ok().and_then(Result::ok).unwrap_or_default(),
             revision,
@@ -112,11 +108,7 @@ impl Scrape {
         out.gauge("tenured_revision", "Revision of the last commit", self.revision)?;
         out.gauge("tenured_served_revision", "Revision that queries are answered from", self.served_revision)?;
         let owners = self.owners.iter().map(|(state, count)| ([("state", state.text())], *count));
-        out.gauges("tenured_owners", "Owners by their state", owners)?;
-        let targets = self.alias_targets.iter().map(|(state, count)| ([("state", *state)], *count));
-        out.gauges("tenured_alias_targets", "Targets of ALIAS records outside the hosted zones, by state", targets)?;
-        let dropped = [([], self.alias_hints_dropped)];
-        out.counters("tenured_alias_hints_dropped", "Hints of new ALIAS targets for which there was no room", dropped)
+        out.gauges("tenured_owners", "Owners by their state", owners)
     }
 }
 
@@ -127,6 +119,7 @@ impl Collector for Scrape {
         out.gauges("tenured_build_info", "The program that runs", build)?;
         self.data_plane(&mut out)?;
         self.content(&mut out)?;
+        self.aliases.encode(&self.totals, &mut out)?;
         out.histogram("tenured_store_commit_duration_seconds", "Commits of the store", &self.commit)?;
         out.histogram("tenured_publish_duration_seconds", "Publications of a Snapshot", &self.publish)?;
         let alarms = self.alarms.iter().map(|alarm| ([("alarm", alarm.as_str())], 1));
@@ -135,15 +128,15 @@ impl Collector for Scrape {
 }
 
 /// Writes families of metrics.
-struct Families<'a>(DescriptorEncoder<'a>);
+pub(super) struct Families<'a>(DescriptorEncoder<'a>);
 
 impl Families<'_> {
     /// Counters; `name` is without `_total`, which the format adds.
-    fn counters<const LABELS: usize>(
+    pub(super) fn counters<'l, const LABELS: usize>(
         &mut self,
         name: &str,
         help: &str,
-        samples: impl IntoIterator<Item = ([(&'static str, &'static str); LABELS], u64)>,
+        samples: impl IntoIterator<Item = ([(&'static str, &'l str); LABELS], u64)>,
     ) -> fmt::Result {
         let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
         for (labels, count) in samples {
@@ -153,13 +146,13 @@ impl Families<'_> {
     }
 
     /// One gauge without labels.
-    fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+    pub(super) fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
         let encoder = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
         ConstGauge::new(value).encode(encoder)
     }
 
     /// Gauges.
-    fn gauges<'l, const LABELS: usize>(
+    pub(super) fn gauges<'l, const LABELS: usize>(
         &mut self,
         name: &str,
         help: &str,
@@ -172,7 +165,7 @@ impl Families<'_> {
         Ok(())
     }
 
-    fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) -> fmt::Result {
+    pub(super) fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) -> fmt::Result {
         histogram.encode(self.0.encode_descriptor(name, help, None, MetricType::Histogram)?)
     }
 }

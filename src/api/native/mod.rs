@@ -1,6 +1,7 @@
 //! The native API: one resource per file, and the table of all routes (ownership.md sections 3 to 5).
 
 mod alias_dry_run;
+mod alias_measures;
 mod alias_options;
 mod aliases;
 mod changes;
@@ -32,6 +33,7 @@ use super::call::Route;
 use super::problem::Refused;
 use crate::ledger::code::Code;
 
+pub use alias_measures::RecordStates;
 pub use openapi::text as openapi_text;
 
 /// Most rows of a list.

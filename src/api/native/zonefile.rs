@@ -19,6 +19,7 @@ use crate::ledger::code::Code;
 use crate::ledger::command::{Command, ImportZone};
 use crate::ledger::owner::OwnerId;
 use crate::zone::file::{self, AliasForm, Finding, NoInclude, WriteOptions};
+use crate::zone::flat::flattened;
 
 pub(super) fn routes() -> Vec<Route> {
     const IMPORT: &[&str] =
@@ -102,20 +103,26 @@ fn faulty(findings: &[Finding]) -> Refused {
 async fn export(call: Call) -> Result<Response, Refused> {
     let name = call.zone()?;
     let aliases = match call.parameters.text("alias") {
-        None | Some("alias") => AliasForm::Alias,
-        Some("aname") => AliasForm::Aname,
-        Some("generic") => AliasForm::Generic,
+        None | Some("alias") => Some(AliasForm::Alias),
+        Some("aname") => Some(AliasForm::Aname),
+        Some("generic") => Some(AliasForm::Generic),
+        // Without any.
+        Some("addresses") => None,
         Some(other) => {
-            let detail = format!("alias is alias, aname or generic, not `{}`", other.escape_debug());
+            let detail = format!("alias is alias, aname, generic or addresses, not `{}`", other.escape_debug());
             return Err(Refused::bad_request(detail));
         }
     };
     let snapshot = call.state.handle.published().get();
     let zone = Arc::clone(snapshot.zone(&name).ok_or_else(|| Refused::not_found(format!("there is no zone {name}")))?);
+    let (trust, now) = (call.state.trust.clone(), call.state.clock.now());
     let text = blocking(move || {
         let mut text = String::new();
         // Only the text could fail, and a String takes all.
-        let _ = file::write(&mut text, &zone, WriteOptions { aliases });
+        let _ = match aliases {
+            Some(aliases) => file::write(&mut text, &zone, WriteOptions { aliases }),
+            None => file::write(&mut text, &flattened(&snapshot, &trust, &zone, now), WriteOptions::default()),
+        };
         text
     })
     .await?;

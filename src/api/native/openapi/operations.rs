@@ -5,7 +5,7 @@ use axum::http::Method;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::super::{aliases, fields, leases, owners, sweeps, tokens, transfers, write, zones};
+use super::super::{alias_dry_run, aliases, leases, owners, sweeps, tokens, transfers, write, zones};
 use crate::api::json;
 use crate::ledger::code::Code;
 use crate::zone::file::{self, NoInclude};
@@ -548,10 +548,10 @@ pub(super) const ALL: &[Operation] = &[
         success: &[(200, Shape::Json("AliasVerdict"))],
         codes: &[NOT_FOUND, RECORD],
         body: body(
-            "RecordWrite",
+            "RecordTrial",
             true,
-            r#"{"name": "example.com.", "type": "ALIAS", "values": ["web-7f9c.edge.example.net."]}"#,
-            reads::<fields::RecordFields>,
+            r#"{"name": "example.com.", "type": "ALIAS", "values": ["web-7f9c.edge.example.net."], "owner": "team-a"}"#,
+            alias_dry_run::reads,
         ),
         ..NONE
     },

@@ -161,7 +161,10 @@ fn in_query(path: &str, name: &str) -> (Value, &'static str) {
             "Only for these reasons; by default all but `unclaimed`.",
         ),
         (_, "verbose") => (flag(false), "With stages, alarms and numbers."),
-        (_, "alias") => (words(vec!["alias", "aname", "generic"]), "How ALIAS records are written."),
+        (_, "alias") => (
+            words(vec!["alias", "aname", "generic", "addresses"]),
+            "How ALIAS records are written; `addresses` writes the A and AAAA that they come to now.",
+        ),
         ("/v1/owners", "state") => {
             (words(OwnerState::ALL.iter().map(|state| state.text()).collect()), "Only owners in this state.")
         }

@@ -51,6 +51,12 @@ pub(super) fn all() -> Map<String, Value> {
             *alias = options;
         }
     }
+    let mut trial = all.get("RecordWrite").cloned().unwrap_or_default();
+    let owner =
+        json!({"type": ["string", "null"], "description": "Who would hold it; by default the owner of its zone."});
+    trial["properties"]["owner"] = owner;
+    trial["description"] = json!("A record that is tried, and for whom.");
+    all.insert("RecordTrial".to_owned(), trial);
     all
 }
 
