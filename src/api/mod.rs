@@ -38,7 +38,7 @@ use crate::zone::walk::Trust;
 use call::{MAX_REQUEST_ID, MAX_URL, REQUEST_ID, RequestId};
 pub use listen::{serve, serve_by};
 use problem::Refused;
-pub use readiness::{Phase, Readiness, Stage};
+pub use readiness::{Phase, Readiness, STORE_ALARM, Stage};
 pub use reload::Reloader;
 
 /// What the API takes for keys that a request leaves out.

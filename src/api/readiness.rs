@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Most alarms that are kept; a row of the store that cannot be read is one alarm each.
 pub const MAX_ALARMS: usize = 100;
 
+/// The alarm of a store that takes no writes: the server is degraded while it is on.
+pub const STORE_ALARM: &str = "store_unavailable";
+
 /// What must have happened before the server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {

@@ -2,6 +2,7 @@
 
 mod certified;
 pub mod includes;
+mod notify;
 mod reload;
 mod rules;
 mod zone_files;
@@ -22,10 +23,10 @@ use crate::alias::handle::AliasHandle;
 use crate::alias::pace::Pace;
 use crate::alias::resolver::{Upstreams, is_own, system_upstreams};
 use crate::answer::Rules;
-use crate::api::{ApiState, Defaults, Part, Readiness, Reloader, Server, Stage, doh};
+use crate::api::{ApiState, Defaults, Part, Readiness, Reloader, STORE_ALARM, Server, Stage, doh};
 use crate::clock::Clock;
 use crate::config::{Config, HttpTls, PlaceFlags, ServeFlags, Settings};
-use crate::control::{self, Handle, Started};
+use crate::control::{self, Handle, Serves, Started};
 use crate::net::{Certificates, ConnectionLimits, Encrypted, Listeners, LiveRules, Sampler, Serving};
 use crate::telemetry;
 use crate::telemetry::out;
@@ -85,15 +86,25 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
     let trust = rules.trust.clone();
     let terms = Arc::new(rules::terms(&config)?);
     let certificates = certificates(&config)?;
-    let options =
-        control::Options { database: database.clone(), clock: clock.clone(), key, trust, terms: terms.clone() };
+    let options = control::Options {
+        database: database.clone(),
+        clock: clock.clone(),
+        key,
+        trust,
+        terms: terms.clone(),
+        accept_older_store: flags.accept_older_store,
+    };
     // On a thread of the runtime, so that the threads of the store step back too.
     let runtime = tokio::runtime::Handle::current();
     let started = tokio::task::spawn_blocking(move || runtime.block_on(control::start(options)));
     let started = started.await.map_err(|error| error.to_string())?;
-    let Started { handle, reader, alarms, task } = started.map_err(|error| error.at(&database))?;
+    let Started { handle, reader, alarms, serves, task, saver } = started.map_err(|error| error.at(&database))?;
     out!("tenured  {}", env!("CARGO_PKG_VERSION"));
-    out!("store    {} at revision {}", database.display(), handle.published().load().revision);
+    let revision = handle.published().load().revision;
+    match serves {
+        Serves::Store => out!("store    {} at revision {revision}", database.display()),
+        Serves::LastGood => out!("store    none: the last-good file of revision {revision} is served"),
+    }
 
     let readiness = Readiness::new();
     for (number, alarm) in alarms.iter().enumerate() {
@@ -102,8 +113,12 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
     }
     readiness.reach(Stage::SnapshotLoaded);
     watch_store(&handle, &readiness);
-    if let Some(folder) = &config.zones {
-        zone_files::import(&handle, folder).await?;
+    watch_last_good(&handle, &readiness);
+    match (&config.zones, serves) {
+        (Some(folder), Serves::Store) => zone_files::import(&handle, folder).await?,
+        // Without a store nothing can be imported: the alarm says why, and the next start does it.
+        (Some(folder), Serves::LastGood) => tracing::warn!("{} is not imported now", folder.display()),
+        (None, Serves::Store | Serves::LastGood) => {}
     }
     readiness.reach(Stage::ZonesImported);
 
@@ -142,6 +157,7 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
     let https = bind_https(&config, certificates.as_ref(), &listeners).await?;
     readiness.reach(Stage::SocketsBound);
 
+    let readers = reader.clone();
     tokio::spawn(control::schedule::run(handle.clone(), reader.clone(), clock.clone(), rules.trust.clone()));
     let live = Arc::new(Live {
         place,
@@ -185,6 +201,7 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
     }
     greet(&config, &handle, &listeners, http_address, admin_address, &https);
     let watching = certificates.map(|certificates| certified::watch(certificates, readiness.clone(), clock.clone()));
+    notify::tell("READY=1");
     wait_for_end(&readiness, &reloader, &live.lame_duck).await?;
     drop(ended);
     for task in https.into_iter().map(|(_, task)| task).chain(watching) {
@@ -193,29 +210,44 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
     listeners.stop();
     // A client that keeps a request open does not keep the server.
     let _ = tokio::time::timeout(DRAIN, api).await;
+    // Readers first: who closes the store last puts all of it into one file.
+    let _ = tokio::time::timeout(DRAIN, readers.close()).await;
     handle.stop();
     // What was asked before is committed and answered by then.
     let _ = tokio::time::timeout(DRAIN, task).await;
+    let _ = tokio::time::timeout(DRAIN, saver).await;
     Ok(())
 }
 
 /// Raises an alarm while the store takes no writes; names are answered all the same.
 fn watch_store(handle: &Handle, readiness: &Readiness) {
-    const ALARM: &str = "store_unavailable";
     let (mut faults, readiness) = (handle.store_fault(), readiness.clone());
+    let tell = move |faults: &mut watch::Receiver<Option<String>>| {
+        let sentence = |why: &String| format!("the store takes no writes, names are answered as before: {why}");
+        let fault = faults.borrow_and_update().as_ref().map(sentence);
+        readiness.tell(STORE_ALARM, fault);
+    };
+    // Before anybody can ask.
+    tell(&mut faults);
     tokio::spawn(async move {
         while faults.changed().await.is_ok() {
-            match faults.borrow_and_update().as_ref() {
-                Some(why) => {
-                    let sentence = format!("the store takes no writes, names are answered as before: {why}");
-                    tracing::error!("alarm {ALARM}: {sentence}");
-                    readiness.raise(ALARM, sentence);
-                }
-                None => {
-                    tracing::info!("alarm {ALARM} is over");
-                    readiness.clear(ALARM);
-                }
-            }
+            tell(&mut faults);
+        }
+    });
+}
+
+/// Raises an alarm while the last-good file cannot be written.
+fn watch_last_good(handle: &Handle, readiness: &Readiness) {
+    let (mut states, readiness) = (handle.last_good(), readiness.clone());
+    tokio::spawn(async move {
+        while states.changed().await.is_ok() {
+            let failure = states.borrow_and_update().failure.as_ref().map(|why| {
+                format!(
+                    "the last-good file beside the store cannot be written: {why}; a restart without the store would \
+                     answer what the file had before"
+                )
+            });
+            readiness.tell("last_good", failure);
         }
     });
 }
@@ -373,6 +405,7 @@ async fn wait_for_end(readiness: &Readiness, reloader: &Reloader, lame_duck: &At
         }
     };
     readiness.stop();
+    notify::tell("STOPPING=1");
     tracing::info!("told to end: answers for {} s more", patience.as_secs());
     tokio::select! {
         () = tokio::time::sleep(patience) => {}

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::durations::{DurationTotals, Durations};
 use crate::answer::Limited;
 use crate::wire::codes::{Rcode, Rtype};
 use crate::zone::served::Serving;
@@ -278,6 +279,7 @@ impl Drop for Deferred {
 #[derive(Debug, Default)]
 pub struct Counters {
     blocks: Mutex<Vec<Arc<Block>>>,
+    durations: Arc<Durations>,
     waits: Arc<Waits>,
 }
 
@@ -292,6 +294,8 @@ pub struct Totals {
     pub dropped: Vec<(&'static str, u64)>,
     /// What rate limiting did (`drop`, `truncate`), and how often; both are there.
     pub limiting: [(&'static str, u64); 2],
+    /// How long answers took, of those that were measured.
+    pub durations: DurationTotals,
     /// Replies that depended on an ALIAS, by what became of it; all words are there.
     pub flattened: Vec<(Serving, u64)>,
     /// Queries that wait for an ALIAS target now.
@@ -341,6 +345,11 @@ impl Counters {
         block
     }
 
+    /// Where is counted how long answers take.
+    pub(super) fn durations(&self) -> &Arc<Durations> {
+        &self.durations
+    }
+
     /// Where queries are counted that wait.
     pub(super) fn waits(&self) -> &Arc<Waits> {
         &self.waits
@@ -350,6 +359,7 @@ impl Counters {
     pub fn totals(&self) -> Totals {
         let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         let mut totals = Totals {
+            durations: self.durations.totals(),
             deferred: self.waits.now.load(Ordering::Relaxed),
             deferred_expired: self.waits.expired.load(Ordering::Relaxed),
             ..Totals::default()

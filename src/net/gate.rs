@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::connections::{Connections, Crowd, Place};
 use super::counters::{AddressFamily, Deferred, Shared, Unanswered, Via};
+use super::durations::Turn;
 use super::{Serving, respond_guarded};
 use crate::answer::{MAX_MESSAGE, Outcome, Patience, Request, Scratch, Transport, encrypted};
 
@@ -32,6 +33,7 @@ pub struct Gate {
     via: Via,
     connections: Arc<Connections>,
     waiting: Arc<Semaphore>,
+    turn: Arc<Turn>,
 }
 
 impl Gate {
@@ -42,6 +44,7 @@ impl Gate {
             via,
             connections,
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
+            turn: Arc::default(),
         }
     }
 
@@ -76,6 +79,7 @@ impl Gate {
         patience: Patience,
         write: impl FnOnce(&[u8]),
     ) -> Outcome {
+        let started = self.turn.begins().then(std::time::Instant::now);
         let now = self.serving.clock.now();
         let request = Request { octets, transport: Transport::Tcp, client, now, patience };
         let outcome = ROOM.with_borrow_mut(|(scratch, out)| {
@@ -90,6 +94,9 @@ impl Gate {
             }
             outcome
         });
+        if let Some(started) = started {
+            self.serving.counters.durations().observe(started.elapsed(), 1);
+        }
         match &outcome {
             Outcome::Reply { rcode, rtype, limited, flattened, .. } => {
                 self.counters.reply(AddressFamily::of(client), *rtype, *rcode, *limited, *flattened);

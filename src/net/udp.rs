@@ -4,11 +4,12 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::batch::{Batch, bind};
 use super::connections::Crowd;
 use super::counters::{AddressFamily, Own, Unanswered, Via};
+use super::durations::Turn;
 use super::parking::{Parked, Parking};
 use super::{Serving, respond_guarded};
 use crate::answer::{Outcome, Patience, Request, Rules, Scratch, Transport};
@@ -26,6 +27,7 @@ pub(super) struct Worker {
     parking: Parking,
     counters: Own,
     stop: Arc<AtomicBool>,
+    turn: Turn,
 }
 
 impl Worker {
@@ -46,6 +48,7 @@ impl Worker {
             serving: serving.clone(),
             parking,
             stop,
+            turn: Turn::default(),
         })
     }
 
@@ -62,6 +65,7 @@ impl Worker {
     }
 
     fn answer(&mut self, scratch: &mut Scratch, count: usize) {
+        let started = self.turn.begins().then(Instant::now);
         let snapshot = self.serving.published.load();
         let rules = self.serving.rules.load();
         let rules = rules.of(Crowd::Few);
@@ -90,6 +94,9 @@ impl Worker {
             }
         }
         drop(snapshot);
+        if let Some(started) = started {
+            self.serving.counters.durations().observe(started.elapsed(), count as u64);
+        }
         let lost = self.batch.send(&self.socket);
         if lost > 0 {
             self.counters.unanswered(Unanswered::NotSent, lost as u64);

@@ -12,6 +12,7 @@ mod holds;
 mod hostile;
 mod incidents;
 mod kill_model;
+mod last_good;
 mod leases;
 mod metrics;
 mod ownership;

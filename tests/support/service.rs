@@ -39,6 +39,7 @@ impl Service {
             key: HashKey::new(5, 17),
             trust: Trust::default(),
             terms: std::sync::Arc::default(),
+            accept_older_store: false,
         };
         let http = runtime.block_on(async {
             let started = control::start(options).await.expect("a store");
