@@ -21,11 +21,11 @@ use hickory_resolver::proto::serialize::binary::BinEncodable;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::closed::closed;
+use super::closed::Port;
 use super::engine::MAX_IN_FLIGHT;
 use super::lookup::{Answer, Ask, Failure, Outcome, Upstream};
 use super::measures::{Tally, UpstreamQueries};
-use super::servers::{MAX_UPSTREAMS, Servers};
+use super::servers::{MAX_UPSTREAMS, Servers, Standing};
 use crate::wire::name::Name as WireName;
 use crate::zone::alias::{Family, Group, MAX_STEPS, TargetKey};
 
@@ -93,6 +93,7 @@ struct Members {
     servers: Mutex<Servers>,
     /// What each said.
     tallies: Vec<Tally>,
+    ports: Vec<Arc<Port>>,
     began: Instant,
 }
 
@@ -151,6 +152,7 @@ impl Members {
             resolvers: resolvers.map_err(UpstreamError)?,
             servers: Mutex::new(Servers::new(addresses.len())),
             tallies: addresses.iter().map(|_| Tally::default()).collect(),
+            ports: addresses.iter().map(|one| Arc::new(Port::new(*one))).collect(),
             addresses,
             began: Instant::now(),
         })
@@ -190,9 +192,12 @@ impl Members {
                     }
                     match &answer.outcome {
                         Outcome::Failed(Failure::Timeout) => {
-                            self.servers(|servers, now| servers.failed(upstream, now));
-                            // The packet may have been lost; whoever did not say no is asked again while there is time.
-                            waiting.push_back(upstream);
+                            let standing = self.servers(|servers, now| servers.failed(upstream, now));
+                            // The packet may have been lost; whoever did not say no is asked again while there is time,
+                            // but not one that has said nothing to many.
+                            if standing == Standing::Fit {
+                                waiting.push_back(upstream);
+                            }
                         }
                         Outcome::Failed(Failure::Network | Failure::NoResolver | Failure::RateLimited) => {
                             self.servers(|servers, now| servers.failed(upstream, now));
@@ -225,7 +230,7 @@ impl Members {
                 () = sleep_until(hedge), if !waiting.is_empty() => {
                     if let Some(upstream) = waiting.pop_front()
                         && let Some(resolver) = self.resolvers.get(usize::from(upstream.0))
-                        && let Some(&address) = self.addresses.get(usize::from(upstream.0))
+                        && let Some(port) = self.ports.get(usize::from(upstream.0)).cloned()
                     {
                         let (resolver, name) = (resolver.clone(), name.clone());
                         running.push((upstream, Instant::now()));
@@ -233,7 +238,7 @@ impl Members {
                             let began = Instant::now();
                             let answer = tokio::select! {
                                 answer = ask_one(&resolver, name, family) => answer,
-                                () = closed(address) => Answer::direct(None, Outcome::Failed(Failure::Network)),
+                                () = port.closed() => Answer::direct(None, Outcome::Failed(Failure::Network)),
                             };
                             (upstream, began.elapsed(), answer)
                         });

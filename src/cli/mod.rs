@@ -67,7 +67,7 @@ enum Command {
     /// Deletes that the brake holds: list, approve, discard
     #[command(subcommand)]
     Hold(hold::Command),
-    /// ALIAS records and the state of their targets: list, show
+    /// ALIAS records and the state of their targets: list, show, refresh, check
     #[command(subcommand)]
     Alias(alias::Command),
     /// Why a name answers what it answers
