@@ -5,6 +5,7 @@ use axum::http::{HeaderMap, header};
 use super::problem::Refused;
 use crate::ledger::actor::{Actor, Door, Role, TokenLimits};
 use crate::ledger::code::Code;
+use crate::ledger::key::TokenDoor;
 use crate::store::{Reader, token};
 use crate::zone::alias::Moment;
 
@@ -66,7 +67,8 @@ async fn actor(headers: &HeaderMap, reader: &Reader, now: Moment) -> Result<Acto
     let stored = row.as_ref().map_or([0; 32], |row| row.hash);
     let right = token::matches(secret, &stored);
     match row {
-        Some(row) if right && row.expires.is_none_or(|expires| now < expires) => {
+        // A key of another door is none here.
+        Some(row) if right && row.door == TokenDoor::Native && row.expires.is_none_or(|expires| now < expires) => {
             Ok(Actor { token: row.id, role: row.role, limits: row.limits, door: Door::Native })
         }
         Some(_) | None => Err(Refused::new(Code::Unauthorized, "this token is unknown, wrong or expired: use another")),

@@ -325,6 +325,12 @@ pub struct TokenDocument {
     /// The whole text; only in the answer that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+    /// The API that it is for, if that is another than this: `powerdns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub door: Option<String>,
+    /// What it does there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<super::keys::KeyDocument>,
 }
 
 /// Who stands in the way.

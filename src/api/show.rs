@@ -10,9 +10,11 @@ use super::documents::{
     TtlPolicyDocument, WarningDocument, ZoneDocument,
 };
 use super::findings::DanglingDocument;
+use super::keys::KeyDocument;
 use crate::ledger::actor::{NameLimit, Role};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::code::Code;
+use crate::ledger::key::TokenDoor;
 use crate::ledger::lease::{Lease, LeaseStage};
 use crate::ledger::owner::{OwnerId, Source};
 use crate::ledger::report::{Dangling, Holder, Item, ItemOutcome, Promoted, Report, Summary, Warning};
@@ -194,6 +196,24 @@ pub fn token(row: &TokenRow) -> TokenDocument {
         created_at: Some(moment(row.created)),
         expires_at: row.expires.map(moment),
         token: None,
+        door: door(&row.door),
+        key: key(&row.door),
+    }
+}
+
+/// The word of a door that is not the native one.
+pub fn door(door: &TokenDoor) -> Option<String> {
+    match door {
+        TokenDoor::Native => None,
+        TokenDoor::PowerDns(_) => Some(door.text().to_owned()),
+    }
+}
+
+/// What a token does at its door.
+pub fn key(door: &TokenDoor) -> Option<KeyDocument> {
+    match door {
+        TokenDoor::Native => None,
+        TokenDoor::PowerDns(key) => Some(KeyDocument::of(key)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The one way to change anything: commands go in by the [`Handle`], and are durable and served when they come back.
 
 pub mod assemble;
+mod assertions;
 pub mod check;
 mod controller;
 pub mod dangling;
@@ -30,6 +31,7 @@ pub use terms::Terms;
 use crate::clock::Clock;
 use crate::ledger::actor::{Actor, Role, TokenLimits};
 use crate::ledger::command::{Command, NewToken};
+use crate::ledger::key::TokenDoor;
 use crate::ledger::plan::plan;
 use crate::ledger::scope::Scope;
 use crate::store::load::{Alarms, Reading};
@@ -110,6 +112,7 @@ pub async fn start(options: Options) -> Result<Started, StoreError> {
         unsaved: targets::Unsaved::default(),
         measures,
         refused: refused::Memory::default(),
+        assertions: assertions::Assertions::default(),
     };
     let runtime = tokio::runtime::Handle::current();
     // Planning and assembling a large zone takes a while, which must not hold up a thread of the runtime.
@@ -130,6 +133,7 @@ async fn make_first_token(writer: &mut Writer, database: &Path, clock: &Clock) -
         limits: TokenLimits::default(),
         hash: minted.hash,
         expires: None,
+        door: TokenDoor::Native,
     });
     let actor = Actor::server();
     writer.begin().await?;
