@@ -5,7 +5,6 @@ use axum::http::{HeaderMap, header};
 use super::problem::Refused;
 use crate::ledger::actor::{Actor, Door, Role, TokenLimits};
 use crate::ledger::code::Code;
-use crate::ledger::key::TokenDoor;
 use crate::store::{Reader, token};
 use crate::zone::alias::Moment;
 
@@ -68,7 +67,7 @@ async fn actor(headers: &HeaderMap, reader: &Reader, now: Moment) -> Result<Acto
     let right = token::matches(secret, &stored);
     match row {
         // A key of another door is none here.
-        Some(row) if right && row.door == TokenDoor::Native && row.expires.is_none_or(|expires| now < expires) => {
+        Some(row) if right && row.key.is_none() && row.expires.is_none_or(|expires| now < expires) => {
             Ok(Actor { token: row.id, role: row.role, limits: row.limits, door: Door::Native })
         }
         Some(_) | None => Err(Refused::new(Code::Unauthorized, "this token is unknown, wrong or expired: use another")),

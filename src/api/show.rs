@@ -14,7 +14,6 @@ use super::keys::KeyDocument;
 use crate::ledger::actor::{NameLimit, Role};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::code::Code;
-use crate::ledger::key::TokenDoor;
 use crate::ledger::lease::{Lease, LeaseStage};
 use crate::ledger::owner::{OwnerId, Source};
 use crate::ledger::report::{Dangling, Holder, Item, ItemOutcome, Promoted, Report, Summary, Warning};
@@ -196,26 +195,13 @@ pub fn token(row: &TokenRow) -> TokenDocument {
         created_at: Some(moment(row.created)),
         expires_at: row.expires.map(moment),
         token: None,
-        door: door(&row.door),
-        key: key(&row.door),
+        door: row.key.as_ref().map(|_| POWERDNS.to_owned()),
+        key: row.key.as_deref().map(KeyDocument::of),
     }
 }
 
-/// The word of a door that is not the native one.
-pub fn door(door: &TokenDoor) -> Option<String> {
-    match door {
-        TokenDoor::Native => None,
-        TokenDoor::PowerDns(_) => Some(door.text().to_owned()),
-    }
-}
-
-/// What a token does at its door.
-pub fn key(door: &TokenDoor) -> Option<KeyDocument> {
-    match door {
-        TokenDoor::Native => None,
-        TokenDoor::PowerDns(key) => Some(KeyDocument::of(key)),
-    }
-}
+/// The word of the door that keys are for.
+pub const POWERDNS: &str = "powerdns";
 
 /// The word of a role, and its root owner.
 pub fn role(role: &Role) -> (&'static str, Option<String>) {

@@ -31,7 +31,6 @@ pub use terms::Terms;
 use crate::clock::Clock;
 use crate::ledger::actor::{Actor, Role, TokenLimits};
 use crate::ledger::command::{Command, NewToken};
-use crate::ledger::key::TokenDoor;
 use crate::ledger::plan::plan;
 use crate::ledger::scope::Scope;
 use crate::store::load::{Alarms, Reading};
@@ -133,7 +132,7 @@ async fn make_first_token(writer: &mut Writer, database: &Path, clock: &Clock) -
         limits: TokenLimits::default(),
         hash: minted.hash,
         expires: None,
-        door: TokenDoor::Native,
+        key: None,
     });
     let actor = Actor::server();
     writer.begin().await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::actor::{Role, TokenLimits};
 use super::alias_options::AliasOptions;
 use super::attachment::Comment;
-use super::key::{KeySettings, TokenDoor};
+use super::key::KeySettings;
 use super::lease::LeaseKeys;
 use super::owner::{Labels, OwnerId, Source};
 use super::report::Problem;
@@ -447,8 +447,8 @@ pub struct NewToken {
     pub hash: [u8; 32],
     /// When it ends.
     pub expires: Option<Moment>,
-    /// The API that it is for.
-    pub door: TokenDoor,
+    /// Of a key of the PowerDNS door, what it does there; it is none of another API then.
+    pub key: Option<Box<KeySettings>>,
 }
 
 /// See [`Command::OpenZone`].

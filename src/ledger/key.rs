@@ -326,26 +326,6 @@ impl From<&KeySettings> for KeyFields {
     }
 }
 
-/// The API that a token is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum TokenDoor {
-    /// `/v1`.
-    #[default]
-    Native,
-    /// The PowerDNS door, for the token's root owner.
-    PowerDns(Box<KeySettings>),
-}
-
-impl TokenDoor {
-    /// The word in API and store.
-    pub fn text(&self) -> &'static str {
-        match self {
-            TokenDoor::Native => "native",
-            TokenDoor::PowerDns(_) => "powerdns",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -88,7 +88,7 @@ impl Waves {
 
     /// Opens a wave if at least half of so many claims were asserted.
     pub fn weigh(&mut self, field: Field, claims: usize) {
-        let Some(following) = self.fields.get_mut(&field) else { return };
+        let Some(following) = self.fields.get_mut(&field).filter(|following| following.began.is_none()) else { return };
         following.weighed = following.last.len();
         if following.last.len() >= FEWEST && 2 * following.last.len() >= claims {
             following.began = following.last.values().min().copied();

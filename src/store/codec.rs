@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::ledger::actor::{NameLimit, TokenLimits};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::claim::Claim;
-use crate::ledger::key::{KeyFields, KeySettings, TokenDoor};
+use crate::ledger::key::{KeyFields, KeySettings};
 use crate::ledger::owner::{Labels, Owner};
 use crate::ledger::zone::ZoneRow;
 use crate::wire::codes::Rtype;
@@ -188,21 +188,18 @@ pub(super) fn limits_from(text: Option<&str>) -> Option<TokenLimits> {
     })
 }
 
-/// What a token's door does for it; nothing for a native one.
-pub(super) fn door_settings(door: &TokenDoor) -> Option<String> {
-    match door {
-        TokenDoor::Native => None,
-        TokenDoor::PowerDns(key) => json(&KeyFields::from(&**key)),
-    }
+/// What a key does at its door.
+pub(super) fn key(key: &KeySettings) -> Option<String> {
+    json(&KeyFields::from(key))
 }
 
 /// None if the door is unknown or its settings do not parse: a token must not have more rights because of that.
-pub(super) fn door_from(word: &str, settings: Option<&str>) -> Option<TokenDoor> {
+pub(super) fn key_from(word: &str, settings: Option<&str>) -> Option<Option<Box<KeySettings>>> {
     match word {
-        "native" => Some(TokenDoor::Native),
+        "native" => Some(None),
         "powerdns" => {
             let fields: KeyFields = from_json(settings?)?;
-            Some(TokenDoor::PowerDns(Box::new(KeySettings::try_from(&fields).ok()?)))
+            Some(Some(Box::new(KeySettings::try_from(&fields).ok()?)))
         }
         _ => None,
     }

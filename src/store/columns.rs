@@ -191,7 +191,7 @@ pub(super) fn token(row: &SqliteRow) -> Result<TokenRow, Broken> {
         hash: hash.try_into().map_err(|_| broken("its hash has not 32 octets"))?,
         created: moment(row, 6)?,
         expires: optional_number(row, 7, "the end")?.map(Moment),
-        door: codec::door_from(&text(row, 8)?, optional_text(row, 9)?.as_deref())
+        key: codec::key_from(&text(row, 8)?, optional_text(row, 9)?.as_deref())
             .ok_or_else(|| broken("its door is unknown, or the settings of it do not parse"))?,
     })
 }

@@ -480,8 +480,8 @@ impl Writer {
             .bind(codec::limits(&token.limits))
             .bind(signed(history.origin.now.0))
             .bind(token.expires.map(|expires| signed(expires.0)))
-            .bind(token.door.text())
-            .bind(codec::door_settings(&token.door))
+            .bind(if token.key.is_some() { "powerdns" } else { "native" })
+            .bind(token.key.as_deref().and_then(codec::key))
             .execute(&mut self.connection)
             .await?;
         let after = serde_json::json!({ "name": token.name, "role": role, "owner": owner }).to_string();

@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt;
 use tenured::ledger::actor::{Actor, NameLimit, Role, TokenLimits};
 use tenured::ledger::code::Code;
 use tenured::ledger::command::{Apply, Change, Command, CreateZone, NewToken, OwnerKeys};
-use tenured::ledger::key::TokenDoor;
 use tenured::store::token;
 use tenured::wire::codes::Rtype;
 
@@ -46,7 +45,7 @@ async fn tokens_come_and_go_by_admin_alone() {
         limits: limits.clone(),
         hash: minted.hash,
         expires: None,
-        door: TokenDoor::Native,
+        key: None,
     };
     let refused = server.run_as(token_of("team-a"), Command::CreateToken(new.clone())).await.expect_err("not admin");
     assert_eq!(refused.code(), Code::Forbidden);

@@ -18,7 +18,7 @@ use crate::api::show;
 use crate::ledger::actor::{NameLimit, Role, TokenLimits};
 use crate::ledger::code::Code;
 use crate::ledger::command::{Command, NewToken};
-use crate::ledger::key::TokenDoor;
+use crate::ledger::key::KeySettings;
 use crate::ledger::limits::{MAX_LABELS, MAX_TEXT};
 use crate::ledger::report::ItemOutcome;
 use crate::store::token;
@@ -92,18 +92,18 @@ impl CreateFields {
         }
     }
 
-    /// The door, with all that is said about it.
-    fn door(&self) -> Result<TokenDoor, Refused> {
+    /// What is said of a key; none if it is no key.
+    fn settings(&self) -> Result<Option<Box<KeySettings>>, Refused> {
         match self.door.as_deref() {
             None | Some("native") => {
                 if self.key() != KeyDocument::default() || self.secret.is_some() {
                     return Err(Refused::bad_request("profile, view and the like are for a key: add `door: powerdns`"));
                 }
-                Ok(TokenDoor::Native)
+                Ok(None)
             }
-            Some("powerdns") => {
+            Some(show::POWERDNS) => {
                 let key = self.key().settings().map_err(Refused::bad_request)?;
-                Ok(TokenDoor::PowerDns(Box::new(key)))
+                Ok(Some(Box::new(key)))
             }
             Some(other) => {
                 let other: String = other.chars().take(64).collect();
@@ -156,10 +156,10 @@ async fn create(call: Call) -> Result<Response, Refused> {
     if fields.name.is_empty() || fields.name.len() > MAX_TEXT || fields.name.chars().any(char::is_control) {
         return Err(Refused::bad_request(format!("name is 1 to {MAX_TEXT} octets without control characters")));
     }
-    let door = fields.door()?;
+    let key = fields.settings()?;
     let role = match (fields.role.as_deref(), fields.owner.as_deref()) {
-        (Some("owner") | None, _) if door != TokenDoor::Native => Role::Owner(owner_id("owner", &fields.key_owner())?),
-        (Some(_), _) if door != TokenDoor::Native => {
+        (Some("owner") | None, _) if key.is_some() => Role::Owner(owner_id("owner", &fields.key_owner())?),
+        (Some(_), _) if key.is_some() => {
             return Err(Refused::bad_request("a key of a door has the role owner"));
         }
         (Some("owner") | None, Some(owner)) => Role::Owner(owner_id("owner", owner)?),
@@ -181,7 +181,7 @@ async fn create(call: Call) -> Result<Response, Refused> {
     if fields.secret.is_some() && call.state.reader.token_by_text(&minted.text).await?.is_some() {
         return Err(Refused::bad_request("this secret is that of another token already"));
     }
-    let new = NewToken { id: minted.id.clone(), name: fields.name, role, limits, hash: minted.hash, expires, door };
+    let new = NewToken { id: minted.id.clone(), name: fields.name, role, limits, hash: minted.hash, expires, key };
     let mut shown = shown(&new);
     if !call.dry_run()? {
         shown.created_at = Some(show::moment(call.state.clock.now()));
@@ -208,8 +208,8 @@ fn shown(new: &NewToken) -> TokenDocument {
         created_at: None,
         expires_at: new.expires.map(show::moment),
         token: None,
-        door: show::door(&new.door),
-        key: show::key(&new.door),
+        door: new.key.as_ref().map(|_| show::POWERDNS.to_owned()),
+        key: new.key.as_deref().map(KeyDocument::of),
     }
 }
 

@@ -8,7 +8,7 @@ use super::answer::Failure;
 use crate::api::problem::Refused;
 use crate::ledger::actor::{Actor, Door, Role};
 use crate::ledger::code::Code;
-use crate::ledger::key::{KeySettings, TokenDoor};
+use crate::ledger::key::KeySettings;
 use crate::ledger::owner::OwnerId;
 use crate::store::Reader;
 use crate::zone::alias::Moment;
@@ -56,7 +56,7 @@ pub(super) async fn admit(headers: &HeaderMap, reader: &Reader, now: Moment) -> 
     if row.expires.is_some_and(|expires| now >= expires) {
         return Ok(None);
     }
-    let (TokenDoor::PowerDns(settings), Role::Owner(owner)) = (row.door, row.role) else { return Ok(None) };
+    let (Some(settings), Role::Owner(owner)) = (row.key, row.role) else { return Ok(None) };
     let actor = Actor { token: row.id, role: Role::Owner(owner.clone()), limits: row.limits, door: Door::PowerDns };
     Ok(Some(Key { actor, owner, settings: Arc::from(settings) }))
 }
