@@ -13,6 +13,7 @@ pub mod findings;
 pub mod json;
 pub mod listen;
 pub mod native;
+pub mod pace;
 pub mod paging;
 pub mod problem;
 pub mod readiness;

@@ -97,6 +97,12 @@ async fn rows_that_cannot_be_read_are_left_out_with_an_alarm() {
     )
     .await;
     sql.close().await;
+    // With a last-good file the whole zone would be served from there.
+    for file in std::fs::read_dir(directory.path()).expect("the folder").flatten() {
+        if file.file_name().to_string_lossy().contains(".snapshot") {
+            std::fs::remove_file(file.path()).expect("it goes");
+        }
+    }
     let server = Server::start_in(directory, clock).await;
     assert_eq!(server.values("www.example.com.", "A"), ["192.0.2.1"]);
     for lost in ["mail", "a", "b", "c", "d"] {
