@@ -5,6 +5,7 @@ mod alias;
 mod apply;
 mod client;
 mod completion;
+mod config;
 mod diff;
 mod explain;
 mod failure;
@@ -27,7 +28,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Config, PlaceFlags, ServeFlags};
+use crate::config::{PlaceFlags, ServeFlags, Settings};
 use client::{Client, ClientFlags};
 use failure::Failure;
 use output::Format;
@@ -90,6 +91,9 @@ enum Command {
     /// Take zones over from another server, and compare the answers: powerdns, zonefiles
     #[command(subcommand)]
     Migrate(migrate::Command),
+    /// The configuration: check, show, reload
+    #[command(subcommand)]
+    Config(config::Command),
     /// A script for completion of commands and flags: bash, zsh, fish
     Completion {
         /// The shell
@@ -127,8 +131,14 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     let environment =
         || std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     if let Command::Serve(flags) = command {
-        let config = Config::load(&place, &flags, environment()).map_err(|error| Failure::Usage(error.to_string()))?;
-        return crate::app::serve(config).map_err(Failure::failed);
+        let settings = Settings::load(&place, &flags, environment());
+        let settings = settings.map_err(|error| Failure::Usage(error.to_string()))?;
+        return crate::app::serve(settings, place, flags).map_err(Failure::failed);
+    }
+    if let Command::Config(command) = &command
+        && let Some(done) = config::run_here(command, &place, environment(), format)
+    {
+        return done;
     }
     if let Command::Zone(zone::Command::Check(flags)) = &command {
         return zone::check(flags, format);
@@ -164,6 +174,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
                     .map_err(|error| Failure::Usage(error.to_string()))?;
                 migrate::run(command, &client, &config, format).await
             }
+            Command::Config(_) => config::reload(&client, format).await,
             Command::Health => status::health(&client).await,
             Command::Version => status::version(&client, format).await,
         }

@@ -9,7 +9,7 @@ use sqlx::{Connection, Sqlite, SqliteConnection};
 use super::alias::TargetEvent;
 use super::codec;
 use super::error::StoreError;
-use super::{columns, holds, leases, ledger, open, quarantine, sql, sweeps, targets};
+use super::{attachments, columns, holds, leases, ledger, open, quarantine, sql, sweeps, targets};
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::claim::Claim;
@@ -38,6 +38,21 @@ struct Counters {
     next_zone: u32,
 }
 
+/// A claim that was asked for again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Assertion {
+    /// The zone.
+    pub zone: ZoneNumber,
+    /// The name's sort key in it.
+    pub key: Vec<u8>,
+    /// The type.
+    pub rtype: Rtype,
+    /// The owner.
+    pub owner: OwnerNumber,
+    /// The set id, empty if there is none.
+    pub set_id: String,
+}
+
 /// Who asked for a plan, for the history.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
@@ -57,6 +72,9 @@ pub struct Writer {
     counters: Counters,
     committed: Counters,
     is_open: bool,
+    identity: String,
+    /// Where the file is that the connection has open.
+    place: open::Place,
     /// Freed last: another process may open the store when the connection is closed.
     _lock: open::StoreLock,
 }
@@ -67,14 +85,15 @@ impl Writer {
         let lock = open::lock(database)?;
         let mut connection = open::connect_writer(database).await?;
         targets::fill(&mut connection).await?;
-        let (revision, next_owner, next_zone, _): (i64, i64, i64, String) =
+        let (revision, next_owner, next_zone, identity): (i64, i64, i64, String) =
             sqlx::query_as(sql::READ_META).fetch_one(&mut connection).await?;
         let counters = Counters {
             revision: u64::try_from(revision).unwrap_or(0),
             next_owner: u32::try_from(next_owner).unwrap_or(u32::MAX),
             next_zone: u32::try_from(next_zone).unwrap_or(u32::MAX),
         };
-        Ok(Writer { connection, counters, committed: counters, is_open: false, _lock: lock })
+        let place = open::Place::of(database)?;
+        Ok(Writer { connection, counters, committed: counters, is_open: false, identity, place, _lock: lock })
     }
 
     /// The connection, for the reading at the start.
@@ -87,9 +106,16 @@ impl Writer {
         self.committed.revision
     }
 
+    /// What tells this store from others: random, made with it.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
     /// Begins a transaction; one left open by a failure is rolled back first.
     pub async fn begin(&mut self) -> Result<(), StoreError> {
         self.rollback().await;
+        // A file that was deleted or replaced still takes writes, and nobody would find them again.
+        self.place.check()?;
         sqlx::query(sql::BEGIN).execute(&mut self.connection).await?;
         self.is_open = true;
         Ok(())
@@ -183,6 +209,10 @@ impl Writer {
                 .execute(&mut self.connection)
                 .await?;
         }
+        for (zone, floor) in &plan.floors {
+            let query = sqlx::query(sql::WRITE_FLOOR).bind(i64::from(zone.0)).bind(i64::from(*floor));
+            query.execute(&mut self.connection).await?;
+        }
         match &plan.token {
             None => {}
             Some(TokenChange::Created(token)) => self.write_token(token, &mut history).await?,
@@ -225,6 +255,22 @@ impl Writer {
         super::history::count(&mut self.connection, item).await?;
         self.counters.revision = revision;
         Ok(Some(revision))
+    }
+
+    /// Writes that claims were asked for again, in the open transaction: the keys of [`Assertion`].
+    pub async fn assert(&mut self, claims: &[Assertion], now: Moment) -> Result<(), StoreError> {
+        for chunk in claims.chunks(KEYS) {
+            let list: Vec<serde_json::Value> = chunk
+                .iter()
+                .map(|one| {
+                    let key = codec::hexadecimal(&one.key);
+                    serde_json::json!([one.zone.0, key, one.rtype.0, one.owner.0, one.set_id])
+                })
+                .collect();
+            let query = sqlx::query(sql::ASSERT_CLAIMS).bind(serde_json::Value::from(list).to_string());
+            query.bind(signed(now.0)).execute(&mut self.connection).await?;
+        }
+        Ok(())
     }
 
     async fn write_owners(&mut self, plan: &Plan, history: &mut Rows<'_>) -> Result<(), StoreError> {
@@ -353,6 +399,7 @@ impl Writer {
             .bind(zone.upstream_group.as_deref())
             .bind(signed(zone.created.0))
             .bind(signed(zone.revision))
+            .bind(codec::json(&zone.presented))
             .execute(&mut self.connection)
             .await?;
         Ok(())
@@ -361,7 +408,8 @@ impl Writer {
     async fn write_claims(&mut self, plan: &Plan, history: &mut Rows<'_>) -> Result<(), StoreError> {
         let gone = plan.claims.iter().filter(|change| change.after.is_none()).map(ClaimChange::either);
         for list in key_lists(plan, gone) {
-            sqlx::query(sql::DELETE_CLAIMS).bind(list).execute(&mut self.connection).await?;
+            sqlx::query(sql::DELETE_CLAIMS).bind(&list).execute(&mut self.connection).await?;
+            sqlx::query(sql::DELETE_ATTACHMENTS).bind(list).execute(&mut self.connection).await?;
         }
         let written = || plan.claims.iter().filter_map(|change| change.after.as_ref());
         self.write_plain(written().filter_map(|claim| PlainRow::of(plan, claim))).await?;
@@ -379,6 +427,7 @@ impl Writer {
             let rows = fresh.claims().map(|claim| PlainRow::fresh(plan, fresh, claim));
             self.write_plain(rows).await?;
         }
+        attachments::write(&mut self.connection, plan).await?;
         quarantine::write(&mut self.connection, plan, history.origin.now).await?;
         targets::write(&mut self.connection, plan).await?;
         for list in key_lists(plan, plan.asserted.iter()) {
@@ -442,6 +491,8 @@ impl Writer {
             .bind(codec::limits(&token.limits))
             .bind(signed(history.origin.now.0))
             .bind(token.expires.map(|expires| signed(expires.0)))
+            .bind(if token.key.is_some() { "powerdns" } else { "native" })
+            .bind(token.key.as_deref().and_then(codec::key))
             .execute(&mut self.connection)
             .await?;
         let after = serde_json::json!({ "name": token.name, "role": role, "owner": owner }).to_string();

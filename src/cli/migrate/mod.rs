@@ -35,7 +35,7 @@ pub(super) enum Command {
 
 /// What all sources have in common.
 #[derive(Args, Debug)]
-pub(super) struct Common {
+pub(in crate::cli) struct Common {
     /// Owner of the zones and of all records taken: that of a controller's key, so that it goes on writing them
     /// [default: zone:<zone>]
     #[arg(long, value_name = "ID")]

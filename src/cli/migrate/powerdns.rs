@@ -27,7 +27,7 @@ const MAX_ANSWER: usize = 512 * 1024 * 1024;
 const MAX_KEY_FILE: u64 = 4096;
 
 #[derive(Args, Debug)]
-pub(super) struct Flags {
+pub(in crate::cli) struct Flags {
     /// Where its API is, as in http://192.0.2.1:8081; the global --url says where this server is
     #[arg(long = "from", value_name = "URL")]
     from: String,

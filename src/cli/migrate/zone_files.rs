@@ -22,7 +22,7 @@ use crate::zone::file;
 const MAX_FILES: usize = 1_000_000;
 
 #[derive(Args, Debug)]
-pub(super) struct Flags {
+pub(in crate::cli) struct Flags {
     /// Folders with files named <zone>.zone or db.<zone>, or such files
     #[arg(required = true, value_name = "DIR")]
     paths: Vec<PathBuf>,
