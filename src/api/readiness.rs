@@ -6,6 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Most alarms that are kept; a row of the store that cannot be read is one alarm each.
 pub const MAX_ALARMS: usize = 100;
 
+/// The alarm of a store that takes no writes: the server is degraded while it is on.
+pub const STORE_ALARM: &str = "store_unavailable";
+
+/// The alarm of a store that cannot be read: requests with a token are refused while it is on.
+pub const UNREADABLE_ALARM: &str = "store_unreadable";
+
 /// What must have happened before the server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
@@ -48,6 +54,7 @@ struct State {
     reached: Vec<Stage>,
     stopping: bool,
     alarms: BTreeMap<String, String>,
+    notes: Vec<String>,
 }
 
 /// The state that the health routes show. Clones share it.
@@ -87,6 +94,29 @@ impl Readiness {
         self.state().alarms.remove(alarm);
     }
 
+    /// Begins, changes or ends an alarm, with one line of the log when it begins and one when it ends.
+    pub fn tell(&self, alarm: &str, sentence: Option<String>) {
+        let before = self.state().alarms.contains_key(alarm);
+        match sentence {
+            Some(sentence) => {
+                if !before {
+                    tracing::error!("alarm {alarm}: {sentence}");
+                }
+                self.raise(alarm, sentence);
+            }
+            None if before => {
+                tracing::info!("alarm {alarm} is over");
+                self.clear(alarm);
+            }
+            None => {}
+        }
+    }
+
+    /// Whether an alarm is on.
+    pub fn is_on(&self, alarm: &str) -> bool {
+        self.state().alarms.contains_key(alarm)
+    }
+
     /// Where the server is in its life.
     pub fn phase(&self) -> Phase {
         let state = self.state();
@@ -103,6 +133,16 @@ impl Readiness {
     pub fn stages(&self) -> Vec<(Stage, bool)> {
         let state = self.state();
         Stage::ALL.iter().map(|stage| (*stage, state.reached.contains(stage))).collect()
+    }
+
+    /// Notes what an operator should know and may have wanted, as long as the server runs.
+    pub fn note(&self, sentence: impl Into<String>) {
+        self.state().notes.push(sentence.into());
+    }
+
+    /// What was noted.
+    pub fn notes(&self) -> Vec<String> {
+        self.state().notes.clone()
     }
 
     /// Alarms by name.

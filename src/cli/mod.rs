@@ -3,8 +3,10 @@
 
 mod alias;
 mod apply;
+mod backup;
 mod client;
 mod completion;
+mod config;
 mod diff;
 mod explain;
 mod failure;
@@ -12,6 +14,8 @@ mod findings;
 mod follow;
 mod history;
 mod hold;
+mod manual;
+mod migrate;
 mod output;
 mod owner;
 mod record;
@@ -26,7 +30,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Config, PlaceFlags, ServeFlags};
+use crate::config::{PlaceFlags, ServeFlags, Settings};
 use client::{Client, ClientFlags};
 use failure::Failure;
 use output::Format;
@@ -66,7 +70,7 @@ enum Command {
     /// Deletes that the brake holds: list, approve, discard
     #[command(subcommand)]
     Hold(hold::Command),
-    /// ALIAS records and the state of their targets: list, show
+    /// ALIAS records and the state of their targets: list, show, refresh, check
     #[command(subcommand)]
     Alias(alias::Command),
     /// Why a name answers what it answers
@@ -86,6 +90,28 @@ enum Command {
     Flaps,
     /// Undo what a revision changed
     Revert(revert::Flags),
+    /// Take zones over from another server, and compare the answers: powerdns, zonefiles
+    #[command(subcommand)]
+    Migrate(migrate::Command),
+    /// The configuration: check, show, reload
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Copy the store into a new file, while a server may write to it
+    Backup {
+        /// The file; it must not be there yet
+        file: std::path::PathBuf,
+    },
+    /// Put a copy made by `backup` in the place of the store; no server may have it open
+    Restore {
+        /// The copy
+        file: std::path::PathBuf,
+    },
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Manual {
+        /// The folder
+        folder: std::path::PathBuf,
+    },
     /// A script for completion of commands and flags: bash, zsh, fish
     Completion {
         /// The shell
@@ -123,11 +149,20 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     let environment =
         || std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     if let Command::Serve(flags) = command {
-        let config = Config::load(&place, &flags, environment()).map_err(|error| Failure::Usage(error.to_string()))?;
-        return crate::app::serve(config).map_err(Failure::failed);
+        let settings = Settings::load(&place, &flags, environment());
+        let settings = settings.map_err(|error| Failure::Usage(error.to_string()))?;
+        return crate::app::serve(settings, place, flags).map_err(Failure::failed);
+    }
+    if let Command::Config(command) = &command
+        && let Some(done) = config::run_here(command, &place, environment(), format)
+    {
+        return done;
     }
     if let Command::Zone(zone::Command::Check(flags)) = &command {
         return zone::check(flags, format);
+    }
+    if let Command::Manual { folder } = &command {
+        return manual::write(folder);
     }
     if let Command::Completion { shell } = command {
         return completion::run(shell);
@@ -137,9 +172,19 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::failed(format!("the program could not start: {error}")))?;
     runtime.block_on(async move {
+        match &command {
+            Command::Backup { file } => return backup::backup(file, &place, environment(), format).await,
+            Command::Restore { file } => return backup::restore(file, &place, environment(), format).await,
+            _ => {}
+        }
         let client = Client::new(&client, &place, environment())?;
         match command {
-            Command::Serve(_) | Command::Completion { .. } => Ok(()),
+            // These were done above.
+            Command::Serve(_)
+            | Command::Completion { .. }
+            | Command::Manual { .. }
+            | Command::Backup { .. }
+            | Command::Restore { .. } => Ok(()),
             Command::Zone(command) => zone::run(command, &client, format).await,
             Command::Record(command) => record::run(command, &client, format).await,
             Command::Apply(flags) => apply::run(flags, &client, format).await,
@@ -155,6 +200,12 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             Command::Conflicts => findings::conflicts(&client, format).await,
             Command::Flaps => findings::flaps(&client, format).await,
             Command::Revert(flags) => revert::run(flags, &client, format).await,
+            Command::Migrate(command) => {
+                let config = Config::load(&place, &ServeFlags::default(), environment())
+                    .map_err(|error| Failure::Usage(error.to_string()))?;
+                migrate::run(command, &client, &config, format).await
+            }
+            Command::Config(_) => config::reload(&client, format).await,
             Command::Health => status::health(&client).await,
             Command::Version => status::version(&client, format).await,
         }

@@ -98,6 +98,13 @@ impl Server {
         let _ = self.child.wait();
     }
 
+    /// Sets the limit of its file descriptors while it runs.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn limit_descriptors(&self, most: u64) {
+        let (limit, id) = (format!("--nofile={most}:20000"), self.child.id().to_string());
+        assert!(Command::new("prlimit").args([&limit, "--pid", &id]).status().expect("prlimit runs").success());
+    }
+
     /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
@@ -133,6 +140,24 @@ impl Server {
             .expect("the binary runs")
     }
 
+    /// What `/readyz?verbose` says.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn ready(&self) -> String {
+        self.text("/readyz?verbose")
+    }
+
+    /// What `/metrics` says.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn metrics(&self) -> String {
+        self.text("/metrics")
+    }
+
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    fn text(&self, path: &str) -> String {
+        let url = format!("http://{}{path}", self.http);
+        run(async move { reqwest::get(url).await.expect("a response").text().await.expect("a body") })
+    }
+
     /// A request with the first token: status and JSON (null where the body is none).
     pub(crate) fn api(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
         let token = self.token();
@@ -155,6 +180,12 @@ impl Server {
             (status, serde_json::from_str(&text).unwrap_or(Value::Null))
         })
     }
+}
+
+/// Runs the binary in a folder, without a server.
+#[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+pub(crate) fn tenured(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(binary()).args(arguments).current_dir(folder).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
 /// Runs a future to its end on a runtime of its own.
