@@ -8,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::findings::DanglingDocument;
+pub use super::token_documents::{DoorTermsDocument, DoorUseDocument, TokenDocument};
 
 /// Labels of an owner or a claim.
 pub type LabelsDocument = BTreeMap<String, String>;
@@ -131,6 +132,9 @@ pub struct OwnerDocument {
     pub children: u64,
     /// Its claims.
     pub claims: CountsDocument,
+    /// Its use of the external-dns door.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_dns: Option<DoorUseDocument>,
     /// When it was made.
     pub created_at: String,
     /// When it last wrote.
@@ -294,39 +298,6 @@ pub struct ChangeDocument {
     pub after: Value,
 }
 
-/// A token without its secret.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TokenDocument {
-    /// Its id.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// `admin`, `owner`, `read`.
-    pub role: String,
-    /// The root owner of role `owner`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// Globs of zones it is limited to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub zones: Vec<String>,
-    /// Names it is limited to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub names: Vec<String>,
-    /// Types it is limited to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub types: Vec<String>,
-    /// When it was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<String>,
-    /// When it ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<String>,
-    /// The whole text; only in the answer that made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
-}
-
 /// Who stands in the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -423,6 +394,9 @@ pub struct SummaryDocument {
     /// Kept aside.
     #[serde(skip_serializing_if = "is_nothing")]
     pub quarantined: u64,
+    /// Registry TXT records of external-dns.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub absorbed: u64,
 }
 
 fn is_nothing(count: &u64) -> bool {

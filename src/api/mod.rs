@@ -7,6 +7,7 @@ pub mod bodies;
 pub mod call;
 pub mod documents;
 mod explained;
+pub mod externaldns;
 pub mod failures;
 pub mod findings;
 pub mod json;
@@ -16,6 +17,7 @@ pub mod paging;
 pub mod problem;
 pub mod readiness;
 pub mod show;
+mod token_documents;
 
 use std::sync::Arc;
 
@@ -66,6 +68,8 @@ pub struct ApiState {
     pub readiness: Readiness,
     /// Counters of the DNS sockets.
     pub counters: Arc<Counters>,
+    /// What the external-dns door remembers of its clients.
+    pub external_dns: externaldns::SharedMemory,
     /// ALIAS records by their state, for the metrics.
     pub record_states: native::RecordStates,
 }
@@ -77,6 +81,7 @@ pub fn router(state: ApiState) -> Router {
     for route in native::routes() {
         router = route.add_to(router, &state, &gates);
     }
+    router = externaldns::add_to(router, &state, &gates);
     router
         .fallback(|| async { Refused::no_route() })
         .method_not_allowed_fallback(|| async { Refused::wrong_method() })

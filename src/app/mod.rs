@@ -122,6 +122,7 @@ async fn run(config: Config) -> Result<(), String> {
         defaults: Defaults { nameservers: config.dns.nameservers.clone() },
         readiness: readiness.clone(),
         counters: serving.counters.clone(),
+        external_dns: Default::default(),
         record_states: Default::default(),
     };
     let (ended, mut end) = watch::channel(());

@@ -106,6 +106,7 @@ pub(super) fn refuse(command: &mut Command, closing: &Closing) -> bool {
     let wishes = match command {
         Command::Apply(apply) => &mut apply.records,
         Command::Change(change) => &mut change.upsert,
+        Command::ChangeEndpoints(asked) => &mut asked.change.upsert,
         _ => return false,
     };
     let is_it = |wish: &Wish| wish.name == closing.name && wish.rtype == closing.rtype;

@@ -83,6 +83,7 @@ impl Terms {
         let (owner, wishes) = match command {
             Command::Apply(apply) => (&apply.owner, &apply.records),
             Command::Change(change) => (&change.owner, &change.upsert),
+            Command::ChangeEndpoints(asked) => (&asked.change.owner, &asked.change.upsert),
             _ => return None,
         };
         let aliases = wishes.iter().flatten().filter(|wish| wish.rtype == Rtype::ALIAS);

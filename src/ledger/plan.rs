@@ -14,7 +14,7 @@ use super::report::{Refusal, Report};
 use super::scope::{Ledger, NameKey};
 use super::sweep::{self, SweepChange};
 use super::zone::{ZoneNumber, ZoneRow};
-use super::{import, letting_go, owning, quarantine, tokens, transfer, undo, write, zones};
+use super::{adjusting, endpoints, import, letting_go, owning, quarantine, tokens, transfer, undo, write, zones};
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -161,6 +161,8 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::Apply(apply) => write::apply(&mut draft, actor, apply)?,
         Command::Change(change) => write::change(&mut draft, actor, change)?,
         Command::Revert(changes) => write::revert(&mut draft, actor, changes)?,
+        Command::ChangeEndpoints(asked) => endpoints::change(&mut draft, actor, asked)?,
+        Command::AdjustEndpoints(asked) => adjusting::adjust(&mut draft, actor, asked)?,
         Command::PutOwner(put) => owning::put(&mut draft, actor, put)?,
         Command::DeleteOwner(delete) => letting_go::delete_owner(&mut draft, actor, delete)?,
         Command::Transfer(asked) => transfer::transfer(&mut draft, actor, asked)?,

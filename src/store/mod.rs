@@ -3,6 +3,7 @@
 pub mod alias;
 mod codec;
 mod columns;
+mod door;
 pub mod error;
 pub mod history;
 mod holds;

@@ -52,6 +52,7 @@ impl Service {
                 defaults: Defaults::default(),
                 readiness: readiness.clone(),
                 counters: std::sync::Arc::default(),
+                external_dns: Default::default(),
                 record_states: Default::default(),
             };
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");

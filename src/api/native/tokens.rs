@@ -5,19 +5,22 @@ use std::time::{Duration, SystemTime};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
 use crate::api::documents::TokenDocument;
+use crate::api::externaldns::{DOOR_OWNER, is_door_owner};
 use crate::api::json::{self, BodyLimit};
 use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
-use crate::ledger::actor::{NameLimit, Role, TokenLimits};
+use crate::ledger::actor::{Door, NameLimit, Role, TokenDoor, TokenLimits};
 use crate::ledger::code::Code;
-use crate::ledger::command::{Command, NewToken};
-use crate::ledger::limits::{MAX_LABELS, MAX_TEXT};
+use crate::ledger::command::{Command, NewToken, OnConflict};
+use crate::ledger::external_dns::{Adopting, Brake, DoorTerms, Sharing};
+use crate::ledger::limits::{MAX_LABELS, MAX_TEXT, MAX_TTL};
 use crate::ledger::report::ItemOutcome;
 use crate::store::token;
 use crate::wire::codes::Rtype;
@@ -47,6 +50,16 @@ pub(super) struct CreateFields {
     #[serde(default)]
     types: Vec<String>,
     expires_at: Option<String>,
+    /// The door that it opens beside `/v1`: `externaldns`. All that follows is for that door.
+    door: Option<String>,
+    /// `queue` (the default) or `reject`.
+    on_conflict: Option<String>,
+    share: Option<bool>,
+    adopt_equal: Option<bool>,
+    ttl_min: Option<u32>,
+    ttl_max: Option<u32>,
+    /// `{"min", "percent", "last"}`, or false.
+    brake: Option<Value>,
 }
 
 async fn list(call: Call) -> Result<Response, Refused> {
@@ -74,6 +87,18 @@ async fn create(call: Call) -> Result<Response, Refused> {
         return Err(Refused::bad_request(format!("name is 1 to {MAX_TEXT} octets without control characters")));
     }
     let role = match (fields.role.as_deref(), fields.owner.as_deref()) {
+        // A door is opened for one owner: by default the one that is named as the token is.
+        (Some("owner") | None, None) if fields.door.is_some() => {
+            if !is_door_owner(&fields.name) {
+                return Err(Refused::bad_request(
+                    "a token of a door needs `owner`, or a name of 1 to 63 of a-z, 0-9 and -, which makes externaldns:<name>",
+                ));
+            }
+            Role::Owner(owner_id("owner", &format!("{DOOR_OWNER}{}", fields.name))?)
+        }
+        (Some("admin" | "read"), _) if fields.door.is_some() => {
+            return Err(Refused::bad_request("a token of a door has the role owner"));
+        }
         (Some("owner") | None, Some(owner)) => Role::Owner(owner_id("owner", owner)?),
         (Some("owner") | None, None) => {
             return Err(Refused::bad_request("a token of role owner needs `owner`, the owner it may write for"));
@@ -114,6 +139,8 @@ fn shown(new: &NewToken) -> TokenDocument {
         zones: new.limits.zones.clone(),
         names: new.limits.names.iter().map(show::name_limit).collect(),
         types: new.limits.types.iter().map(Rtype::to_string).collect(),
+        door: show::door(new.limits.door).map(str::to_owned),
+        external_dns: show::door_terms(new.limits.door),
         created_at: None,
         expires_at: new.expires.map(show::moment),
         token: None,
@@ -139,7 +166,77 @@ fn limits(fields: &CreateFields) -> Result<TokenLimits, Refused> {
         zones: fields.zones.clone(),
         names: names.collect::<Result<_, _>>()?,
         types: types.collect::<Result<_, _>>()?,
+        door: door(fields)?,
     })
+}
+
+/// The door that the token opens, with its terms.
+fn door(fields: &CreateFields) -> Result<TokenDoor, Refused> {
+    let has_terms = fields.on_conflict.is_some()
+        || fields.share.is_some()
+        || fields.adopt_equal.is_some()
+        || fields.ttl_min.is_some()
+        || fields.ttl_max.is_some()
+        || fields.brake.is_some();
+    match fields.door.as_deref() {
+        None if has_terms => {
+            Err(Refused::bad_request("onConflict, share, adoptEqual, ttlMin, ttlMax and brake need `door`"))
+        }
+        None => Ok(TokenDoor::Native),
+        Some(word) if word == Door::ExternalDns.text() => terms(fields).map(TokenDoor::ExternalDns),
+        Some(other) => {
+            let other: String = other.chars().take(64).collect();
+            Err(Refused::bad_request(format!("door is externaldns, not `{}`", other.escape_debug())))
+        }
+    }
+}
+
+fn terms(fields: &CreateFields) -> Result<DoorTerms, Refused> {
+    let ttls = [fields.ttl_min, fields.ttl_max];
+    let is_crossed = fields.ttl_min.zip(fields.ttl_max).is_some_and(|(min, max)| min > max);
+    if is_crossed || ttls.into_iter().flatten().any(|ttl| ttl > MAX_TTL) {
+        return Err(Refused::bad_request(format!("ttlMin and ttlMax are at most {MAX_TTL}, the lower one first")));
+    }
+    Ok(DoorTerms {
+        on_conflict: match fields.on_conflict.as_deref() {
+            Some("queue") | None => OnConflict::Queue,
+            Some("reject") => OnConflict::Reject,
+            Some(_) => return Err(Refused::bad_request("onConflict is queue or reject")),
+        },
+        sharing: if fields.share == Some(true) { Sharing::Shared } else { Sharing::Exclusive },
+        adopting: if fields.adopt_equal == Some(true) { Adopting::Equal } else { Adopting::Never },
+        ttl_min: fields.ttl_min,
+        ttl_max: fields.ttl_max,
+        brake: brake(fields.brake.as_ref())?,
+    })
+}
+
+fn brake(given: Option<&Value>) -> Result<Brake, Refused> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Numbers {
+        min: Option<u64>,
+        percent: Option<u64>,
+        last: Option<u64>,
+    }
+    match given {
+        None | Some(Value::Null | Value::Bool(true)) => Ok(Brake::default()),
+        Some(Value::Bool(false)) => Ok(Brake::Off),
+        Some(other) => {
+            let read = Numbers::deserialize(other).ok().filter(|one| one.percent.is_none_or(|percent| percent <= 100));
+            let read = read.ok_or_else(|| {
+                Refused::bad_request(
+                    "brake is false, or {\"min\": 10, \"percent\": 30, \"last\": 3} with whole numbers",
+                )
+            })?;
+            let Brake::On { min, percent, last } = Brake::default() else { return Ok(Brake::Off) };
+            Ok(Brake::On {
+                min: read.min.unwrap_or(min),
+                percent: read.percent.unwrap_or(percent),
+                last: read.last.unwrap_or(last),
+            })
+        }
+    }
 }
 
 fn expiry(text: &str, now: Moment) -> Result<Moment, Refused> {
