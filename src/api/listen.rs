@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use super::failures::Peer;
+use super::patience::Patient;
 
 /// Most connections at once; more wait to be accepted.
 pub const MAX_CONNECTIONS: usize = 1_000;
@@ -21,8 +22,6 @@ pub const MAX_CONNECTIONS: usize = 1_000;
 pub const MAX_HEADERS: usize = 100;
 /// Most octets of the head of a request: 16 KiB of headers behind a URL of 8 KiB.
 pub const MAX_HEAD: usize = 24 * 1024;
-/// Time for the head of a request, and for which a connection may be idle.
-pub const MAX_HEAD_TIME: Duration = Duration::from_secs(10);
 /// Pause after a connection could not be accepted, as when files run out, so that the loop does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -31,7 +30,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = GracefulShutdown::new();
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(MAX_HEAD_TIME).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
+    builder.timer(TokioTimer::new()).header_read_timeout(None).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
     tokio::pin!(stop);
     loop {
         let place = tokio::select! {
@@ -56,7 +55,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
             request.extensions_mut().insert(Peer(peer.ip()));
             routes.call(request)
         });
-        let connection = connections.watch(builder.serve_connection(TokioIo::new(stream), service));
+        let connection = connections.watch(builder.serve_connection(TokioIo::new(Patient::new(stream)), service));
         tokio::spawn(async move {
             // A client that breaks off is no concern of anybody else.
             let _ = connection.await;

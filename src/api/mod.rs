@@ -14,6 +14,7 @@ pub mod json;
 pub mod listen;
 pub mod native;
 pub mod paging;
+mod patience;
 pub mod problem;
 pub mod readiness;
 pub mod show;

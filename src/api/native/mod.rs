@@ -7,6 +7,7 @@ mod aliases;
 mod changes;
 mod conflicts;
 mod explain;
+mod externaldns;
 mod fields;
 mod flaps;
 mod follow;
@@ -61,6 +62,7 @@ pub fn routes() -> Vec<Route> {
         alias_dry_run::routes(),
         transfers::routes(),
         holds::routes(),
+        externaldns::routes(),
         leases::routes(),
         sweeps::routes(),
     ]

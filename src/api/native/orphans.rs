@@ -44,6 +44,8 @@ pub(super) fn routes() -> Vec<Route> {
 enum Reason {
     /// Its owner's lease ran out.
     OwnerExpired,
+    /// The calls of a client passed it by for a day.
+    OwnerUnconfirmed,
     /// What it points at is not there.
     TargetNxdomain,
     /// It was imported, and no owner has claimed it since.
@@ -51,11 +53,13 @@ enum Reason {
 }
 
 impl Reason {
-    const ALL: [Reason; 3] = [Reason::OwnerExpired, Reason::TargetNxdomain, Reason::Unclaimed];
+    const ALL: [Reason; 4] =
+        [Reason::OwnerExpired, Reason::OwnerUnconfirmed, Reason::TargetNxdomain, Reason::Unclaimed];
 
     fn text(self) -> &'static str {
         match self {
             Reason::OwnerExpired => "ownerExpired",
+            Reason::OwnerUnconfirmed => "ownerUnconfirmed",
             Reason::TargetNxdomain => "targetNxdomain",
             Reason::Unclaimed => "unclaimed",
         }
@@ -86,7 +90,7 @@ async fn list(call: Call) -> Result<Response, Refused> {
         })?);
     }
     if reasons.is_empty() {
-        reasons = vec![Reason::OwnerExpired, Reason::TargetNxdomain];
+        reasons = vec![Reason::OwnerExpired, Reason::OwnerUnconfirmed, Reason::TargetNxdomain];
     }
     let filter = ClaimFilter {
         zone: zone_filter(&call)?,
@@ -168,6 +172,9 @@ fn reason_of(
 ) -> Option<(Reason, Moment)> {
     if let Some(owner) = owner.filter(|owner| owner.owner.state == OwnerState::Expired) {
         return Some((Reason::OwnerExpired, owner.owner.asserted));
+    }
+    if let Some(since) = call.state.external_dns.unconfirmed(&row.claim.owner_id, row.claim.asserted, now) {
+        return Some((Reason::OwnerUnconfirmed, since));
     }
     let since = target_gone(call, (snapshot, dead), row, now);
     since
