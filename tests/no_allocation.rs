@@ -1,4 +1,5 @@
-//! `respond` allocates nothing (architecture, query path): counted by an allocator of this test's own.
+//! `respond` allocates nothing (architecture, query path), and what an ALIAS target costs in memory: counted by an allocator
+//! of this test's own.
 
 // A global allocator cannot be written without `unsafe`; this one only counts and hands on to the system's.
 #![allow(unsafe_code)]
@@ -11,14 +12,27 @@ use std::sync::Arc;
 
 use asking::hosted::{entry, family_answer, snapshot};
 use asking::{Asker, NOW, key, query, rules};
+use tenured::alias::engine::{Action, Engine, Event, MAX_IN_FLIGHT, Settings};
+use tenured::alias::lookup::{Answer, Lookup, Outcome as AliasOutcome, Report, Upstream};
+use tenured::alias::pace::Pace;
+use tenured::alias::slot::Want;
 use tenured::answer::rate::RateLimiter;
 use tenured::answer::{Limited, Outcome, Patience};
+use tenured::wire::name::Name;
+use tenured::zone::alias::{AliasTable, Moment, RecordState, TargetKey};
+use tenured::zone::policy::Hold;
 use tenured::zone::snapshot::Snapshot;
 
 thread_local! {
     /// Allocations of this thread; made without one.
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    /// Octets that this thread took and has not given back, with what the system's allocator needs itself.
+    static HELD: Cell<isize> = const { Cell::new(0) };
 }
+
+/// What glibc puts before each piece, and rounds it up to.
+const HEADER: usize = 8;
+const STEP: usize = 16;
 
 struct Counting;
 
@@ -26,25 +40,38 @@ fn count() {
     ALLOCATIONS.with(|count| count.set(count.get() + 1));
 }
 
+fn hold(size: usize) {
+    HELD.with(|held| held.set(held.get() + (size + HEADER).next_multiple_of(STEP) as isize));
+}
+
+fn release(size: usize) {
+    HELD.with(|held| held.set(held.get() - (size + HEADER).next_multiple_of(STEP) as isize));
+}
+
 // SAFETY: every call goes to `System` unchanged, which keeps the contract; counting touches no memory but a cell of the
 // thread that needs no allocation and no destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        hold(layout.size());
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count();
+        hold(layout.size());
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        release(layout.size());
+        hold(size);
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        release(layout.size());
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -221,6 +248,44 @@ fn w5_rate_limiting_allocates_nothing_whatever_it_decides() {
         }] += 1;
     }
     assert!(decided.iter().all(|count| *count > 0), "{decided:?}");
+}
+
+#[test]
+fn alias_p5_an_entry_of_four_addresses_takes_half_a_kibibyte_at_most() {
+    const TARGETS: usize = 4_096;
+    let before = HELD.get();
+    let settings = Settings { upstreams: vec![1], in_flight: MAX_IN_FLIGHT, pace: Pace::default(), seed: 1 };
+    let mut engine = Engine::new(settings);
+    let mut table = AliasTable::new(key());
+    let upstream = Some(Upstream(0));
+    for number in 0..TARGETS {
+        let target = TargetKey::of(Name::parse(&format!("edge-{number}.lb.example.net")).expect("a name"));
+        engine.step(Event::Wanted(target, Want { owner: 1, hold: Hold::default() }), NOW);
+    }
+    let mut actions = Vec::new();
+    let mut now = NOW;
+    for _ in 0..4 {
+        engine.actions(now, &mut actions);
+        for action in std::mem::take(&mut actions) {
+            match action {
+                Action::Lookup(Lookup { target, family, ticket, .. }) => {
+                    let octets = (0..4 * family.octets()).map(|octet| octet as u8 + 1).collect();
+                    let answer = Answer {
+                        from: Some("192.0.2.53:53".parse().expect("an address")),
+                        ..Answer::direct(upstream, AliasOutcome::Addresses { octets, ttl: 60 })
+                    };
+                    engine.step(Event::Done(Report { target, family, ticket, answer }), now);
+                }
+                Action::Publish(batch) => batch.put.into_iter().for_each(|entry| table.put(entry)),
+            }
+        }
+        now = Moment(now.0 + 100);
+    }
+    drop(actions);
+    assert_eq!(table.iter().filter(|entry| entry.state() == RecordState::Resolved).count(), TARGETS);
+    let each = (HELD.get() - before) as usize / (2 * TARGETS);
+    println!("an entry of four addresses: {each} octets, published and in the engine");
+    assert!(each <= 512, "{each} octets");
 }
 
 #[test]

@@ -53,6 +53,9 @@ const OWNED: &[(&str, &[&str])] = &[
     ("clap", &["src/cli/", "src/config.rs", "src/config/"]),
     ("libc", &["src/net/batch.rs"]),
     ("reqwest", &["src/cli/"]),
+    ("rustls", &["src/net/certificates.rs"]),
+    ("tokio_rustls", &["src/net/", "src/api/"]),
+    ("quinn", &["src/net/quic.rs"]),
     ("prometheus_client", &["src/api/native/metrics.rs", "src/control/measures.rs", "src/alias/measures.rs"]),
 ];
 

@@ -2,6 +2,7 @@
 //! actions come out; chance comes from a seed.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::lookup::{Answer, Failure, Lookup, Outcome, Report};
@@ -10,7 +11,7 @@ use super::probe::{Again, Due, Next, Other, Terms};
 use super::slot::{Interest, Slot, TargetStatus, Want, at};
 use crate::wire::name::Name;
 use crate::zone::alias::{
-    AliasBatch, AliasEntry, AliasState, Family, Group, Moment, RecordState, TargetKey, Transition,
+    AliasBatch, AliasEntry, AliasState, Family, Group, LastLookup, Moment, RecordState, TargetKey, Transition,
 };
 
 /// Most lookups in flight (alias.md section 3.6).
@@ -115,6 +116,8 @@ pub struct Engine {
     removed: Vec<TargetKey>,
     settled_pending: bool,
     coalesced: u64,
+    /// What the last lookup of all told: most are like it.
+    latest_lookup: Arc<LastLookup>,
     published: Option<Moment>,
     /// The latest time seen.
     latest: Moment,
@@ -141,6 +144,7 @@ impl Engine {
             removed: Vec::new(),
             settled_pending: false,
             coalesced: 0,
+            latest_lookup: Arc::default(),
             published: None,
             latest: Moment(0),
         }
@@ -395,9 +399,9 @@ impl Engine {
                 | AliasState::RateLimited
                 | AliasState::Loop
                 | AliasState::ChainTooLong => match asked {
-                    Some(asked) => Due::Probe(Moment(asked.0.saturating_add(SAME_ENTRY_APART)).max(now)),
                     // Known before the start: one after another, unless queries ask for it.
-                    None => Due::Probe(self.catch_up(now)),
+                    Moment(0) => Due::Probe(self.catch_up(now)),
+                    asked => Due::Probe(Moment(asked.0.saturating_add(SAME_ENTRY_APART)).max(now)),
                 },
             };
             self.schedule(slot, family, Some(due));
@@ -440,7 +444,7 @@ impl Engine {
         let Report { target, family, ticket, answer } = report;
         let Some(&slot) = self.index.get(&target) else { return };
         // A target that was forgotten and came back has another lookup in flight.
-        if self.slot(slot).probes[at(family)].flight != Some(ticket) {
+        if self.slot(slot).probes[at(family)].flight != NonZeroU64::new(ticket) {
             return;
         }
         self.slot_mut(slot).probes[at(family)].flight = None;
@@ -457,9 +461,11 @@ impl Engine {
         let terms = Terms { upstreams: self.upstreams(self.slot(slot).entry.target.group) };
         let sibling = self.slot(slot).sibling(family.other());
         let was_pending = self.slot(slot).entry.family(family).state == AliasState::Pending;
+        let mut latest = self.latest_lookup.clone();
         let next = self
             .slot_mut(slot)
-            .change(family, |probe, answer| probe.hear(answer, (family, sibling), heard, now, terms));
+            .change(family, |probe, answer| probe.hear(answer, (family, sibling), heard, now, terms, &mut latest));
+        self.latest_lookup = latest;
         self.settled_pending |= was_pending;
         self.follow(slot, family, next, now);
     }
@@ -510,9 +516,9 @@ impl Engine {
         if probe.flight.is_some() || self.upstreams(self.slot(slot).entry.target.group) == 0 {
             return;
         }
-        let when = match (how, probe.asked) {
-            (Other::Soon, Some(asked)) => now.max(Moment(asked.0.saturating_add(SAME_ENTRY_APART))),
-            (Other::Soon, None) | (Other::AtOnce | Other::Left, _) => now,
+        let when = match how {
+            Other::Soon => now.max(Moment(probe.asked.0.saturating_add(SAME_ENTRY_APART))),
+            Other::AtOnce | Other::Left => now,
         };
         self.bring_forward_to(slot, family, when);
     }
@@ -535,8 +541,8 @@ impl Engine {
         let one = self.slots.get_mut(slot as usize)?.as_mut()?;
         let probe = &mut one.probes[at(family)];
         probe.due = None;
-        probe.asked = Some(now);
-        probe.flight = Some(ticket);
+        probe.asked = now;
+        probe.flight = NonZeroU64::new(ticket);
         self.in_flight += 1;
         Some(Lookup { target: one.entry.target.clone(), family, ask: probe.ask(now), ticket })
     }

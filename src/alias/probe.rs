@@ -1,6 +1,7 @@
 //! One family of one target: how what an upstream said changes what is known, and when it is asked again
 //! (alias.md sections 4, 5 and 7). Pure.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::lookup::{Answer, Ask, Failure, Outcome, Upstream};
@@ -28,15 +29,15 @@ pub(super) struct Probe {
     next_ttl: u8,
     /// Failing lookups in a row.
     pub(super) failures: u8,
-    suspicion: Option<Suspicion>,
+    suspicion: Option<Box<Suspicion>>,
     /// What the last lookup would be by itself; none after an answer.
     error: Option<AliasState>,
     /// How long the last answer took, in milliseconds.
     pub(super) took: Option<u32>,
-    /// When the last lookup began.
-    pub(super) asked: Option<Moment>,
+    /// When the last lookup began; 0 before the first.
+    pub(super) asked: Moment,
     /// The number of the lookup in flight.
-    pub(super) flight: Option<u64>,
+    pub(super) flight: Option<NonZeroU64>,
     /// When it is asked next, unless a lookup is in flight.
     pub(super) due: Option<Due>,
 }
@@ -120,9 +121,9 @@ pub(super) struct Sibling {
 impl Probe {
     /// Who may answer the next lookup.
     pub(super) fn ask(&self, now: Moment) -> Ask {
-        match self.suspicion {
+        match self.suspicion.as_deref() {
             Some(Suspicion { upstream: Some(first), at, .. }) if now < at.plus_seconds(CONFIRM_AFTER) => {
-                Ask::OtherThan(first)
+                Ask::OtherThan(*first)
             }
             Some(_) | None => Ask::Any,
         }
@@ -136,10 +137,11 @@ impl Probe {
         heard: Answer,
         now: Moment,
         terms: Terms,
+        latest: &mut Arc<LastLookup>,
     ) -> Next {
         let Answer { upstream, outcome, chain, crosses, authority, from } = heard;
         answer.checked = Some(now);
-        self.took = self.asked.and_then(|asked| u32::try_from(now.0.saturating_sub(asked.0)).ok());
+        self.took = u32::try_from(now.0.saturating_sub(self.asked.0)).ok();
         let mut last = answer.lookup.as_deref().cloned().unwrap_or_default();
         if !matches!(outcome, Outcome::Failed(_)) {
             answer.crossing = crosses.and_then(|first| chain.get(first..)).map(Into::into);
@@ -165,16 +167,17 @@ impl Probe {
             Outcome::Failed(failure) => self.failed(answer, failure, now),
         };
         let last = LastLookup { failures: self.failures, error: self.error, upstream: from.or(last.upstream), ..last };
-        // Most answers are as the one before.
-        if answer.lookup.as_deref() != Some(&last) {
-            answer.lookup = Some(Arc::new(last));
+        // Most targets are told of in the same words, which then are kept once.
+        if **latest != last {
+            *latest = Arc::new(last);
         }
+        answer.lookup = Some(latest.clone());
         next
     }
 
     /// Ends a wait for the other family, once that has been asked.
     pub(super) fn other_settled(&mut self, answer: &mut FamilyAnswer, sibling: Sibling, now: Moment) -> Option<Next> {
-        let waits = self.suspicion.is_some_and(|one| one.verdict == Verdict::WaitsForOther);
+        let waits = self.suspicion.as_deref().is_some_and(|one| one.verdict == Verdict::WaitsForOther);
         waits.then(|| self.conclude(answer, None, sibling, now))
     }
 
@@ -219,13 +222,13 @@ impl Probe {
         if answer.state == AliasState::TargetNxdomain {
             return Next { again: Some(held(ttl, now)), other: Other::Left };
         }
-        match self.suspicion {
+        match self.suspicion.as_deref() {
             Some(first) if first.upstream != upstream || now >= first.at.plus_seconds(CONFIRM_AFTER) => {
                 self.conclude(answer, ttl, sibling, now)
             }
             Some(first) => Next { again: Some(confirmation_by_time(first.at)), other: Other::Left },
             None => {
-                self.suspicion = Some(Suspicion { upstream, at: now, verdict: Verdict::Open });
+                self.suspicion = Some(Box::new(Suspicion { upstream, at: now, verdict: Verdict::Open }));
                 enter(answer, AliasState::Suspect, now);
                 let again = if terms.upstreams > 1 { Again::AtOnce } else { confirmation_by_time(now) };
                 let other = match sibling.state {
@@ -252,7 +255,7 @@ impl Probe {
     /// Decides about a confirmed NXDOMAIN. If the name has addresses of the other family, it exists (a server that
     /// says NXDOMAIN for AAAA is a well-known fault), so the other family must have been asked since.
     fn conclude(&mut self, answer: &mut FamilyAnswer, ttl: Option<u32>, sibling: Sibling, now: Moment) -> Next {
-        let doubted_at = self.suspicion.map_or(now, |one| one.at);
+        let doubted_at = self.suspicion.as_deref().map_or(now, |one| one.at);
         let asked_since = sibling.checked.is_some_and(|checked| checked >= doubted_at);
         match sibling.state {
             AliasState::Resolved if asked_since && !sibling.in_flight => {

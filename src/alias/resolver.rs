@@ -18,14 +18,15 @@ use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
 use hickory_resolver::proto::serialize::binary::BinEncodable;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::closed::closed;
+use super::closed::Port;
 use super::engine::MAX_IN_FLIGHT;
 use super::lookup::{Answer, Ask, Failure, Outcome, Upstream};
 use super::measures::{Tally, UpstreamQueries};
-use super::servers::{MAX_UPSTREAMS, Servers};
+use super::servers::{MAX_UPSTREAMS, Servers, Standing};
 use crate::wire::name::Name as WireName;
 use crate::zone::alias::{Family, Group, MAX_STEPS, TargetKey};
 
@@ -35,6 +36,8 @@ const TRY: Duration = Duration::from_secs(1);
 const LOOKUP: Duration = Duration::from_secs(3);
 /// Most requests at once on a TCP connection to a server.
 const MAX_PER_CONNECTION: usize = 1_024;
+/// Most tries at once of a server that rests: it costs what a live one costs, and for nothing.
+const MAX_TRIALS: usize = 64;
 /// Octets of a UDP answer that servers are told to keep to (DNS flag day 2020).
 const UDP_SIZE: u16 = 1_232;
 
@@ -93,6 +96,9 @@ struct Members {
     servers: Mutex<Servers>,
     /// What each said.
     tallies: Vec<Tally>,
+    ports: Vec<Arc<Port>>,
+    /// Room for tries of each while it rests.
+    trials: Vec<Arc<Semaphore>>,
     began: Instant,
 }
 
@@ -151,6 +157,8 @@ impl Members {
             resolvers: resolvers.map_err(UpstreamError)?,
             servers: Mutex::new(Servers::new(addresses.len())),
             tallies: addresses.iter().map(|_| Tally::default()).collect(),
+            ports: addresses.iter().map(|one| Arc::new(Port::new(*one))).collect(),
+            trials: addresses.iter().map(|_| Arc::new(Semaphore::new(MAX_TRIALS))).collect(),
             addresses,
             began: Instant::now(),
         })
@@ -190,9 +198,12 @@ impl Members {
                     }
                     match &answer.outcome {
                         Outcome::Failed(Failure::Timeout) => {
-                            self.servers(|servers, now| servers.failed(upstream, now));
-                            // The packet may have been lost; whoever did not say no is asked again while there is time.
-                            waiting.push_back(upstream);
+                            let standing = self.servers(|servers, now| servers.failed(upstream, now));
+                            // The packet may have been lost; whoever did not say no is asked again while there is time,
+                            // but not one that has said nothing to many.
+                            if standing == Standing::Fit {
+                                waiting.push_back(upstream);
+                            }
                         }
                         Outcome::Failed(Failure::Network | Failure::NoResolver | Failure::RateLimited) => {
                             self.servers(|servers, now| servers.failed(upstream, now));
@@ -225,15 +236,23 @@ impl Members {
                 () = sleep_until(hedge), if !waiting.is_empty() => {
                     if let Some(upstream) = waiting.pop_front()
                         && let Some(resolver) = self.resolvers.get(usize::from(upstream.0))
-                        && let Some(&address) = self.addresses.get(usize::from(upstream.0))
+                        && let Some(port) = self.ports.get(usize::from(upstream.0)).cloned()
                     {
                         let (resolver, name) = (resolver.clone(), name.clone());
                         running.push((upstream, Instant::now()));
+                        let standing = self.servers(|servers, now| servers.standing(upstream, now));
+                        let trials = self.trials.get(usize::from(upstream.0)).filter(|_| standing == Standing::Rests);
+                        let trials = trials.cloned();
                         tries.spawn(async move {
+                            // A server that says nothing is asked by some; the others wait for what becomes of those.
+                            let _room = match trials {
+                                Some(trials) => trials.acquire_owned().await.ok(),
+                                None => None,
+                            };
                             let began = Instant::now();
                             let answer = tokio::select! {
                                 answer = ask_one(&resolver, name, family) => answer,
-                                () = closed(address) => Answer::direct(None, Outcome::Failed(Failure::Network)),
+                                () = port.closed() => Answer::direct(None, Outcome::Failed(Failure::Network)),
                             };
                             (upstream, began.elapsed(), answer)
                         });

@@ -14,6 +14,15 @@ const REST: Duration = Duration::from_secs(5);
 /// Least wait for a server before the next is asked as well.
 const LEAST_HEDGE: Duration = Duration::from_millis(300);
 
+/// How it stands with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It may be asked again.
+    Fit,
+    /// It rests.
+    Rests,
+}
+
 /// The record of all upstreams.
 #[derive(Debug)]
 pub(super) struct Servers(Vec<Server>);
@@ -59,6 +68,16 @@ impl Servers {
         (smoothed * 2).max(LEAST_HEDGE)
     }
 
+    /// How it stands with a server.
+    pub(super) fn standing(&self, upstream: Upstream, now: Duration) -> Standing {
+        let server = self.0.get(usize::from(upstream.0));
+        if server.is_some_and(|server| server.rests_until.is_some_and(|until| now < until)) {
+            Standing::Rests
+        } else {
+            Standing::Fit
+        }
+    }
+
     /// A server had not answered when another one did: it takes at least so long.
     pub(super) fn overtaken(&mut self, upstream: Upstream, waited: Duration) {
         if let Some(server) = self.0.get_mut(usize::from(upstream.0)) {
@@ -77,13 +96,14 @@ impl Servers {
     }
 
     /// A server did not answer in time, or could not be reached.
-    pub(super) fn failed(&mut self, upstream: Upstream, now: Duration) {
-        if let Some(server) = self.0.get_mut(usize::from(upstream.0)) {
-            server.failures = server.failures.saturating_add(1);
-            if server.failures >= FAILURES_TO_REST {
-                server.rests_until = Some(now + REST);
-            }
+    pub(super) fn failed(&mut self, upstream: Upstream, now: Duration) -> Standing {
+        let Some(server) = self.0.get_mut(usize::from(upstream.0)) else { return Standing::Rests };
+        server.failures = server.failures.saturating_add(1);
+        if server.failures < FAILURES_TO_REST {
+            return Standing::Fit;
         }
+        server.rests_until = Some(now + REST);
+        Standing::Rests
     }
 }
 

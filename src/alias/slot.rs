@@ -83,7 +83,11 @@ impl Slot {
     pub(super) fn want(&mut self, want: Want) {
         match self.wants.iter_mut().find(|(one, _)| *one == want) {
             Some((_, count)) => *count += 1,
-            None => self.wants.push((want, 1)),
+            None => {
+                // One is what most have.
+                self.wants.reserve_exact(1);
+                self.wants.push((want, 1));
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! [`crate::zone::content::Lookup`] and written by `sections`.
 
 mod additional;
+pub mod encrypted;
 mod flatten;
 mod identity;
 mod opt;

@@ -65,6 +65,8 @@ pub(crate) struct Explained {
     pub(crate) decided_by: Option<(Name, Name, Rtype)>,
     /// The last sentence, without the holder.
     pub(crate) verdict: String,
+    /// The longest that the answer's SOA may be kept, in seconds, where an ALIAS bounds it.
+    pub(crate) negative_cap: Option<u32>,
 }
 
 /// Follows a question for `rtype`, which is no type of queries alone.
@@ -75,6 +77,7 @@ pub(crate) fn explain(snapshot: &Snapshot, trust: &Trust, asked: &Name, rtype: R
         records: Vec::new(),
         decided_by: None,
         verdict: String::new(),
+        negative_cap: None,
     };
     let mut scratch = HashedName::empty();
     let mut name = asked.clone();
@@ -266,6 +269,9 @@ impl Explained {
         }
         for address in &one.addresses {
             self.records.push(format!("{name} {} {rtype} {address}", one.ttl));
+        }
+        if one.serving == Serving::NoData {
+            self.negative_cap = Some(one.ttl);
         }
         let end = match one.serving {
             Serving::Fresh | Serving::Stale | Serving::Static | Serving::Fallback => End::Answer,

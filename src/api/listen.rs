@@ -1,4 +1,4 @@
-//! The HTTP listener: connections, headers and their time are bounded (reliability.md section 4).
+//! The HTTP listener, with or without TLS: connections, headers and their time are bounded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 
 use super::failures::Peer;
 use super::patience::Patient;
@@ -23,10 +25,24 @@ pub const MAX_HEADERS: usize = 100;
 /// Most octets of the head of a request: 16 KiB of headers behind a URL of 8 KiB.
 pub const MAX_HEAD: usize = 24 * 1024;
 /// Pause after a connection could not be accepted, as when files run out, so that the loop does not spin.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Time for a TLS handshake.
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// Serves a router until `stop` is done; then requests under way are answered, and connections end.
 pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+    serve_by(listener, None, router, stop).await;
+}
+
+/// As [`serve`], over TLS if there is a configuration for it.
+pub async fn serve_by(
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    router: Router,
+    stop: impl Future<Output = ()>,
+) {
+    let acceptor = tls.map(TlsAcceptor::from);
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = GracefulShutdown::new();
     let mut builder = http1::Builder::new();
@@ -55,12 +71,27 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
             request.extensions_mut().insert(Peer(peer.ip()));
             routes.call(request)
         });
-        let connection = connections.watch(builder.serve_connection(TokioIo::new(Patient::new(stream)), service));
-        tokio::spawn(async move {
-            // A client that breaks off is no concern of anybody else.
-            let _ = connection.await;
-            drop(place);
-        });
+        match &acceptor {
+            None => {
+                let connection =
+                    connections.watch(builder.serve_connection(TokioIo::new(Patient::new(stream)), service));
+                tokio::spawn(async move {
+                    // A client that breaks off is no concern of anybody else.
+                    let _ = connection.await;
+                    drop(place);
+                });
+            }
+            Some(acceptor) => {
+                let (handshake, builder, watcher) = (acceptor.accept(stream), builder.clone(), connections.watcher());
+                tokio::spawn(async move {
+                    if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, handshake).await {
+                        let _ =
+                            watcher.watch(builder.serve_connection(TokioIo::new(Patient::new(stream)), service)).await;
+                    }
+                    drop(place);
+                });
+            }
+        }
     }
     drop(listener);
     connections.shutdown().await;

@@ -6,6 +6,7 @@ pub mod auth;
 pub mod bodies;
 pub mod call;
 pub mod documents;
+pub mod doh;
 mod explained;
 pub mod externaldns;
 pub mod failures;
@@ -17,6 +18,7 @@ pub mod paging;
 mod patience;
 pub mod problem;
 pub mod readiness;
+pub mod reload;
 pub mod show;
 mod token_documents;
 
@@ -24,7 +26,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::HeaderValue;
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 
@@ -32,14 +34,15 @@ use crate::alias::handle::AliasHandle;
 use crate::clock::Clock;
 use crate::control::{Handle, Terms};
 use crate::ledger::code::Code;
-use crate::net::Counters;
+use crate::net::{Counters, Sampler};
 use crate::store::Reader;
 use crate::wire::name::Name;
 use crate::zone::walk::Trust;
 use call::{MAX_REQUEST_ID, MAX_URL, REQUEST_ID, RequestId};
-pub use listen::serve;
+pub use listen::{serve, serve_by};
 use problem::Refused;
-pub use readiness::{Phase, Readiness, Stage};
+pub use readiness::{Phase, Readiness, STORE_ALARM, Stage};
+pub use reload::Reloader;
 
 /// What the API takes for keys that a request leaves out.
 #[derive(Clone, Debug, Default)]
@@ -73,16 +76,51 @@ pub struct ApiState {
     pub external_dns: externaldns::SharedMemory,
     /// ALIAS records by their state, for the metrics.
     pub record_states: native::RecordStates,
+    /// What only a whole server has.
+    pub server: Server,
+}
+
+/// What only a whole server has, and what its metrics show of it. Nothing of it is there in a part of one.
+#[derive(Clone, Debug, Default)]
+pub struct Server {
+    /// Reads the configuration again.
+    pub reloader: Option<Reloader>,
+    /// The sampled query log.
+    pub sampler: Option<Sampler>,
+}
+
+/// Which routes a listener has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of them.
+    All,
+    /// All but those of [`Part::Admin`].
+    Api,
+    /// Health, metrics and version: those that need no token.
+    Admin,
 }
 
 /// All routes of the API on one router, for [`serve`].
 pub fn router(state: ApiState) -> Router {
+    router_of(state, Part::All)
+}
+
+/// The routes of a part.
+pub fn router_of(state: ApiState, part: Part) -> Router {
     let gates = call::Gates::default();
     let mut router = Router::new();
-    for route in native::routes() {
+    let belongs = |route: &call::Route| match part {
+        Part::All => true,
+        Part::Api => !native::is_admin(route.path),
+        Part::Admin => native::is_admin(route.path),
+    };
+    for route in native::routes().into_iter().filter(belongs) {
         router = route.add_to(router, &state, &gates);
     }
-    router = externaldns::add_to(router, &state, &gates);
+    router = match part {
+        Part::All | Part::Api => externaldns::add_to(router, &state, &gates),
+        Part::Admin => router,
+    };
     router
         .fallback(|| async { Refused::no_route() })
         .method_not_allowed_fallback(|| async { Refused::wrong_method() })
@@ -107,7 +145,22 @@ async fn with_request_id(mut request: Request, next: Next) -> Response {
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
+    protect(response.headers_mut());
     response
+}
+
+/// Headers of every response: it is what its media type says, is framed by nobody, is sent nowhere, and is kept by
+/// nobody unless it says so itself. A page sets its own policy.
+fn protect(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
 }
 
 fn new_request_id() -> String {

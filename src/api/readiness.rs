@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Most alarms that are kept; a row of the store that cannot be read is one alarm each.
 pub const MAX_ALARMS: usize = 100;
 
+/// The alarm of a store that takes no writes: the server is degraded while it is on.
+pub const STORE_ALARM: &str = "store_unavailable";
+
 /// What must have happened before the server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
@@ -85,6 +88,24 @@ impl Readiness {
     /// Ends an alarm.
     pub fn clear(&self, alarm: &str) {
         self.state().alarms.remove(alarm);
+    }
+
+    /// Begins, changes or ends an alarm, with one line of the log when it begins and one when it ends.
+    pub fn tell(&self, alarm: &str, sentence: Option<String>) {
+        let before = self.state().alarms.contains_key(alarm);
+        match sentence {
+            Some(sentence) => {
+                if !before {
+                    tracing::error!("alarm {alarm}: {sentence}");
+                }
+                self.raise(alarm, sentence);
+            }
+            None if before => {
+                tracing::info!("alarm {alarm} is over");
+                self.clear(alarm);
+            }
+            None => {}
+        }
     }
 
     /// Where the server is in its life.

@@ -1,35 +1,41 @@
 //! Wiring: the only room that may know every other. Opens the store, imports zone files, binds sockets, and ends in order.
 
+mod certified;
 pub mod includes;
+mod notify;
+mod reload;
 mod rules;
 mod zone_files;
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 use crate::alias::actor::{self, Setup};
 use crate::alias::handle::AliasHandle;
 use crate::alias::pace::Pace;
 use crate::alias::resolver::{Upstreams, is_own, system_upstreams};
-use crate::api::{ApiState, Defaults, Readiness, Stage};
+use crate::answer::Rules;
+use crate::api::{ApiState, Defaults, Part, Readiness, Reloader, STORE_ALARM, Server, Stage, doh};
 use crate::clock::Clock;
-use crate::config::Config;
-use crate::control::{self, Handle, Started};
-use crate::net::{ConnectionLimits, Listeners, Serving};
+use crate::config::{Config, HttpTls, PlaceFlags, ServeFlags, Settings};
+use crate::control::{self, Handle, Serves, Started};
+use crate::net::{Certificates, ConnectionLimits, Encrypted, Listeners, LiveRules, Sampler, Serving};
 use crate::telemetry;
 use crate::telemetry::out;
 use crate::wire::name::HashKey;
 use crate::zone::alias::AliasBatch;
+use reload::Live;
 
 /// Batches of ALIAS answers on their way to the controller.
 const ALIAS_BATCHES: usize = 16;
-/// How long a server that was told to end goes on answering, so that balancers notice (operations.md section 3).
-const LAME_DUCK: Duration = Duration::from_secs(5);
 /// How long HTTP requests under way may take once the sockets close.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -38,14 +44,14 @@ const DRAIN: Duration = Duration::from_secs(5);
 const STEP_BACK: i32 = 5;
 
 /// Runs the server until SIGTERM or SIGINT. The error is a sentence.
-pub fn serve(config: Config) -> Result<(), String> {
-    telemetry::start(config.log.format);
+pub fn serve(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result<(), String> {
+    telemetry::start(settings.config.log.format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .on_thread_start(step_back)
         .build()
         .map_err(|error| format!("the runtime does not start: {error}"))?;
-    runtime.block_on(run(config))
+    runtime.block_on(run(settings, place, flags))
 }
 
 /// Lets the threads of UDP, which are not the runtime's, go first where there are fewer processors than threads: a large
@@ -58,22 +64,47 @@ fn step_back() {
     let _ = rustix::process::setpriority_process(None, (now + STEP_BACK).min(LEAST));
 }
 
-async fn run(config: Config) -> Result<(), String> {
+/// Whether the server could start with this configuration, as far as files beside it tell: secrets, certificates, owner
+/// ids. The error is a sentence.
+pub fn check(config: &Config) -> Result<(), String> {
+    rules::rules(config)?;
+    rules::terms(config)?;
+    certificates(config).map(|_| ())
+}
+
+fn certificates(config: &Config) -> Result<Option<Certificates>, String> {
+    let identity = config.tls.identity.as_ref();
+    identity.map(|identity| Certificates::load(&identity.certificate, &identity.key)).transpose()
+}
+
+async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result<(), String> {
+    let config = settings.config.clone();
     let clock = Clock::System;
     let key = HashKey::new(random()?, random()?);
     let database = config.store.path.clone();
     let rules = Arc::new(rules::rules(&config)?);
     let trust = rules.trust.clone();
     let terms = Arc::new(rules::terms(&config)?);
-    let options =
-        control::Options { database: database.clone(), clock: clock.clone(), key, trust, terms: terms.clone() };
+    let certificates = certificates(&config)?;
+    let options = control::Options {
+        database: database.clone(),
+        clock: clock.clone(),
+        key,
+        trust,
+        terms: terms.clone(),
+        accept_older_store: flags.accept_older_store,
+    };
     // On a thread of the runtime, so that the threads of the store step back too.
     let runtime = tokio::runtime::Handle::current();
     let started = tokio::task::spawn_blocking(move || runtime.block_on(control::start(options)));
     let started = started.await.map_err(|error| error.to_string())?;
-    let Started { handle, reader, alarms, task } = started.map_err(|error| error.at(&database))?;
+    let Started { handle, reader, alarms, serves, task, saver } = started.map_err(|error| error.at(&database))?;
     out!("tenured  {}", env!("CARGO_PKG_VERSION"));
-    out!("store    {} at revision {}", database.display(), handle.published().load().revision);
+    let revision = handle.published().load().revision;
+    match serves {
+        Serves::Store => out!("store    {} at revision {revision}", database.display()),
+        Serves::LastGood => out!("store    none: the last-good file of revision {revision} is served"),
+    }
 
     let readiness = Readiness::new();
     for (number, alarm) in alarms.iter().enumerate() {
@@ -82,8 +113,12 @@ async fn run(config: Config) -> Result<(), String> {
     }
     readiness.reach(Stage::SnapshotLoaded);
     watch_store(&handle, &readiness);
-    if let Some(folder) = &config.zones {
-        zone_files::import(&handle, folder).await?;
+    watch_last_good(&handle, &readiness);
+    match (&config.zones, serves) {
+        (Some(folder), Serves::Store) => zone_files::import(&handle, folder).await?,
+        // Without a store nothing can be imported: the alarm says why, and the next start does it.
+        (Some(folder), Serves::LastGood) => tracing::warn!("{} is not imported now", folder.display()),
+        (None, Serves::Store | Serves::LastGood) => {}
     }
     readiness.reach(Stage::ZonesImported);
 
@@ -92,73 +127,128 @@ async fn run(config: Config) -> Result<(), String> {
     let serving = Serving {
         published: handle.published(),
         publications: publications.watch(),
-        rules: rules.clone(),
+        rules: LiveRules::new(Rules::clone(&rules)),
         alias: alias.clone(),
         clock: clock.clone(),
         counters: Arc::default(),
+        sampler: Sampler::start(config.log.queries).map_err(|error| format!("no thread for the query log: {error}"))?,
     };
+    let encrypted = certificates.clone().map(|certificates| Encrypted {
+        certificates,
+        dot: config.tls.dot.clone(),
+        doq: config.tls.doq.clone(),
+    });
     let udp_threads = config.dns.udp_threads.unwrap_or_else(processors);
     let limits = ConnectionLimits {
         all: config.dns.tcp_connections,
         per_client: config.dns.tcp_per_client,
         idle: Duration::from_secs(u64::from(config.dns.tcp_idle)),
     };
-    let listeners = Listeners::start(&serving, &config.dns.listen, udp_threads, limits)
-        .map_err(|error| format!("{} cannot be bound: {error}", shown(&config.dns.listen)))?;
-    let http = tokio::net::TcpListener::bind(config.http.listen)
-        .await
-        .map_err(|error| format!("{} cannot be bound: {error}", config.http.listen))?;
-    let http_address = http.local_addr().map_err(|error| error.to_string())?;
+    let listeners =
+        Listeners::start(&serving, &config.dns.listen, udp_threads, limits, encrypted.as_ref()).map_err(|error| {
+            let all = [&config.dns.listen[..], &config.tls.dot[..], &config.tls.doq[..]].concat();
+            format!("{} cannot be bound: {error}", shown(&all))
+        })?;
+    let (http, http_address) = bind(config.http.listen).await?;
+    let admin = match config.admin {
+        Some(address) => Some(bind(address).await?),
+        None => None,
+    };
+    let https = bind_https(&config, certificates.as_ref(), &listeners).await?;
     readiness.reach(Stage::SocketsBound);
 
+    let readers = reader.clone();
     tokio::spawn(control::schedule::run(handle.clone(), reader.clone(), clock.clone(), rules.trust.clone()));
+    let live = Arc::new(Live {
+        place,
+        flags,
+        settings: Mutex::new(settings),
+        rules: serving.rules.clone(),
+        sampler: serving.sampler.clone(),
+        certificates: certificates.clone(),
+        lame_duck: Arc::new(AtomicU16::new(config.dns.lame_duck)),
+    });
+    let reloader = {
+        let live = live.clone();
+        Reloader::new(move || live.reload())
+    };
     let state = ApiState {
         handle: handle.clone(),
         reader,
         alias: Some(alias),
         terms,
         trust: Arc::new(rules.trust.clone()),
-        clock,
+        clock: clock.clone(),
         defaults: Defaults { nameservers: config.dns.nameservers.clone() },
         readiness: readiness.clone(),
         counters: serving.counters.clone(),
         external_dns: Default::default(),
+        server: Server { reloader: Some(reloader.clone()), sampler: Some(serving.sampler.clone()) },
         record_states: Default::default(),
     };
-    let (ended, mut end) = watch::channel(());
-    let api = tokio::spawn(crate::api::serve(http, crate::api::router(state), async move {
-        // The sender goes when the server ends.
-        let _ = end.changed().await;
-    }));
-    greet(&config, &handle, &listeners.addresses, http_address);
-    wait_for_end(&readiness).await?;
+    let (ended, end) = watch::channel(());
+    // The sender goes when the server ends.
+    let ends = |mut end: watch::Receiver<()>| async move { drop(end.changed().await) };
+    let tls = match (config.http.tls, &certificates) {
+        (HttpTls::On, Some(certificates)) => Some(certificates.server_config(&[b"http/1.1"])?),
+        (HttpTls::On | HttpTls::Off, _) => None,
+    };
+    let part = if admin.is_some() { Part::Api } else { Part::All };
+    let router = crate::api::router_of(state.clone(), part);
+    let api = tokio::spawn(crate::api::serve_by(http, tls, router, ends(end.clone())));
+    let admin_address = admin.as_ref().map(|(_, address)| *address);
+    if let Some((admin, _)) = admin {
+        tokio::spawn(crate::api::serve(admin, crate::api::router_of(state, Part::Admin), ends(end)));
+    }
+    greet(&config, &handle, &listeners, http_address, admin_address, &https);
+    let watching = certificates.map(|certificates| certified::watch(certificates, readiness.clone(), clock.clone()));
+    notify::tell("READY=1");
+    wait_for_end(&readiness, &reloader, &live.lame_duck).await?;
     drop(ended);
+    for task in https.into_iter().map(|(_, task)| task).chain(watching) {
+        task.abort();
+    }
     listeners.stop();
     // A client that keeps a request open does not keep the server.
     let _ = tokio::time::timeout(DRAIN, api).await;
+    // Readers first: who closes the store last puts all of it into one file.
+    let _ = tokio::time::timeout(DRAIN, readers.close()).await;
     handle.stop();
     // What was asked before is committed and answered by then.
     let _ = tokio::time::timeout(DRAIN, task).await;
+    let _ = tokio::time::timeout(DRAIN, saver).await;
     Ok(())
 }
 
 /// Raises an alarm while the store takes no writes; names are answered all the same.
 fn watch_store(handle: &Handle, readiness: &Readiness) {
-    const ALARM: &str = "store_unavailable";
     let (mut faults, readiness) = (handle.store_fault(), readiness.clone());
+    let tell = move |faults: &mut watch::Receiver<Option<String>>| {
+        let sentence = |why: &String| format!("the store takes no writes, names are answered as before: {why}");
+        let fault = faults.borrow_and_update().as_ref().map(sentence);
+        readiness.tell(STORE_ALARM, fault);
+    };
+    // Before anybody can ask.
+    tell(&mut faults);
     tokio::spawn(async move {
         while faults.changed().await.is_ok() {
-            match faults.borrow_and_update().as_ref() {
-                Some(why) => {
-                    let sentence = format!("the store takes no writes, names are answered as before: {why}");
-                    tracing::error!("alarm {ALARM}: {sentence}");
-                    readiness.raise(ALARM, sentence);
-                }
-                None => {
-                    tracing::info!("alarm {ALARM} is over");
-                    readiness.clear(ALARM);
-                }
-            }
+            tell(&mut faults);
+        }
+    });
+}
+
+/// Raises an alarm while the last-good file cannot be written.
+fn watch_last_good(handle: &Handle, readiness: &Readiness) {
+    let (mut states, readiness) = (handle.last_good(), readiness.clone());
+    tokio::spawn(async move {
+        while states.changed().await.is_ok() {
+            let failure = states.borrow_and_update().failure.as_ref().map(|why| {
+                format!(
+                    "the last-good file beside the store cannot be written: {why}; a restart without the store would \
+                     answer what the file had before"
+                )
+            });
+            readiness.tell("last_good", failure);
         }
     });
 }
@@ -233,14 +323,60 @@ fn start_alias(
     Ok(alias)
 }
 
+/// Binds a listener of HTTP.
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
+    let failed = |error: std::io::Error| format!("{address} cannot be bound: {error}");
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+/// Binds the listeners of DNS over HTTPS, and serves.
+async fn bind_https(
+    config: &Config,
+    certificates: Option<&Certificates>,
+    listeners: &Listeners,
+) -> Result<Vec<(SocketAddr, JoinHandle<()>)>, String> {
+    let mut all = Vec::new();
+    let Some(certificates) = certificates else { return Ok(all) };
+    let tls = certificates.server_config(&doh::PROTOCOLS)?;
+    for address in &config.tls.doh {
+        let (listener, address) = bind(*address).await?;
+        let serve = doh::serve(listener, tls.clone(), listeners.https.clone(), config.tls.doh_path.clone());
+        all.push((address, tokio::spawn(serve)));
+    }
+    Ok(all)
+}
+
 /// Says where it listens, what it serves, and what to try next.
-fn greet(config: &Config, handle: &Handle, dns: &[SocketAddr], http: SocketAddr) {
+fn greet(
+    config: &Config,
+    handle: &Handle,
+    listeners: &Listeners,
+    http: SocketAddr,
+    admin: Option<SocketAddr>,
+    https: &[(SocketAddr, JoinHandle<()>)],
+) {
     let snapshot = handle.published().get();
+    let dns = &listeners.addresses;
     out!("zones    {} with {} records", snapshot.zone_count(), snapshot.record_count());
     for address in dns {
         out!("dns      {address} (udp and tcp)");
     }
-    out!("http     http://{http}");
+    for (via, address) in &listeners.encrypted {
+        out!("{:<8} {address} (dns over {})", via.text(), via.text());
+    }
+    for (address, _) in https {
+        out!("https    {address} (dns over https, {})", config.tls.doh_path);
+    }
+    let scheme = match config.http.tls {
+        HttpTls::On => "https",
+        HttpTls::Off => "http",
+    };
+    out!("http     {scheme}://{http}");
+    if let Some(admin) = admin {
+        out!("admin    http://{admin}");
+    }
     out!("token    {}", config.store.token_file().display());
     let (host, port) = dns.first().map_or(("127.0.0.1".to_owned(), 53), |one| (one.ip().to_string(), one.port()));
     let apexes = snapshot.zones().map(|zone| zone.apex());
@@ -251,15 +387,26 @@ fn greet(config: &Config, handle: &Handle, dns: &[SocketAddr], http: SocketAddr)
     }
 }
 
-/// Waits for a signal to end, and with SIGTERM for the lame-duck time too.
-async fn wait_for_end(readiness: &Readiness) -> Result<(), String> {
+/// Waits for a signal to end, and with SIGTERM for the lame-duck time too, so that balancers notice. SIGHUP reads the
+/// configuration again.
+async fn wait_for_end(readiness: &Readiness, reloader: &Reloader, lame_duck: &AtomicU16) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
-    let patience = tokio::select! {
-        _ = terminate.recv() => if std::io::stdout().is_terminal() { Duration::ZERO } else { LAME_DUCK },
-        _ = interrupt.recv() => Duration::ZERO,
+    let mut hangup = signal(SignalKind::hangup()).map_err(|error| error.to_string())?;
+    let patience = loop {
+        tokio::select! {
+            _ = terminate.recv() => break match std::io::stdout().is_terminal() {
+                true => Duration::ZERO,
+                false => Duration::from_secs(u64::from(lame_duck.load(Ordering::Relaxed))),
+            },
+            _ = interrupt.recv() => break Duration::ZERO,
+            _ = hangup.recv() => if let Err(sentence) = reloader.reload().await {
+                tracing::error!("the configuration is not read again: {sentence}");
+            },
+        }
     };
     readiness.stop();
+    notify::tell("STOPPING=1");
     tracing::info!("told to end: answers for {} s more", patience.as_secs());
     tokio::select! {
         () = tokio::time::sleep(patience) => {}

@@ -30,9 +30,10 @@ pub(super) fn terms(config: &Config) -> Result<Terms, String> {
 
 /// The rules of a configuration. The error is a sentence.
 pub(super) fn rules(config: &Config) -> Result<Rules, String> {
-    let cookies = match &config.dns.cookies.secret_file {
-        Some(file) => read_secrets(file)?,
-        None => {
+    let cookies = match (&config.dns.cookies.secret_file, &config.dns.cookies.secret) {
+        (Some(file), _) => read_secrets(file)?,
+        (None, Some(secret)) => secrets("dns.cookies.secret", secret)?,
+        (None, None) => {
             let mut secret = [0; 16];
             getrandom::fill(&mut secret).map_err(|error| format!("the system gives no random numbers: {error}"))?;
             CookieSecrets::new(secret, None)
@@ -63,20 +64,39 @@ pub(super) fn rules(config: &Config) -> Result<Rules, String> {
     Ok(rules)
 }
 
-/// One or two secrets of 16 octets in hexadecimal, a line each: the first signs, the second still verifies.
+/// The rules of a configuration that follows another: what nobody changed goes on, such as a secret that was made at
+/// the start and what the rate limiter counted.
+pub(super) fn renewed(config: &Config, former: &Config, rules: &Rules) -> Result<Rules, String> {
+    let mut next = self::rules(config)?;
+    let makes_one = |config: &Config| config.dns.cookies.secret_file.is_none() && config.dns.cookies.secret.is_none();
+    if makes_one(config) && makes_one(former) {
+        next.cookies = rules.cookies.clone();
+    }
+    if config.dns.rrl == former.dns.rrl {
+        next.limiter = rules.limiter.clone();
+    }
+    // What only a restart changes.
+    next.keepalive = rules.keepalive;
+    next.trust = rules.trust.clone();
+    Ok(next)
+}
+
 fn read_secrets(file: &Path) -> Result<CookieSecrets, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    secrets(&file.display().to_string(), &text)
+}
+
+/// One or two secrets of 16 octets in hexadecimal, a line each: the first signs, the second still verifies. The error
+/// does not repeat the text.
+fn secrets(place: &str, text: &str) -> Result<CookieSecrets, String> {
     let wrong = |what: &str| {
-        format!(
-            "{}: {what}; expected one or two lines of 32 hexadecimal digits, the current secret first",
-            file.display()
-        )
+        format!("{place}: {what}; expected one or two lines of 32 hexadecimal digits, the current secret first")
     };
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(&error.to_string()))?;
     let mut secrets = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| {
         let number = u128::from_str_radix(line, 16).ok().filter(|_| line.len() == 32);
         number.map(u128::to_be_bytes).ok_or_else(|| wrong("this is no secret"))
     });
-    let current = secrets.next().unwrap_or_else(|| Err(wrong("the file is empty")))?;
+    let current = secrets.next().unwrap_or_else(|| Err(wrong("there is no secret")))?;
     let former = secrets.next().transpose()?;
     match secrets.next() {
         None => Ok(CookieSecrets::new(current, former)),

@@ -5,6 +5,7 @@ mod alias;
 mod apply;
 mod client;
 mod completion;
+mod config;
 mod diff;
 mod explain;
 mod failure;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Config, PlaceFlags, ServeFlags};
+use crate::config::{PlaceFlags, ServeFlags, Settings};
 use client::{Client, ClientFlags};
 use failure::Failure;
 use output::Format;
@@ -66,7 +67,7 @@ enum Command {
     /// Deletes that the brake holds: list, approve, discard
     #[command(subcommand)]
     Hold(hold::Command),
-    /// ALIAS records and the state of their targets: list, show
+    /// ALIAS records and the state of their targets: list, show, refresh, check
     #[command(subcommand)]
     Alias(alias::Command),
     /// Why a name answers what it answers
@@ -86,6 +87,9 @@ enum Command {
     Flaps,
     /// Undo what a revision changed
     Revert(revert::Flags),
+    /// The configuration: check, show, reload
+    #[command(subcommand)]
+    Config(config::Command),
     /// A script for completion of commands and flags: bash, zsh, fish
     Completion {
         /// The shell
@@ -123,8 +127,14 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     let environment =
         || std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     if let Command::Serve(flags) = command {
-        let config = Config::load(&place, &flags, environment()).map_err(|error| Failure::Usage(error.to_string()))?;
-        return crate::app::serve(config).map_err(Failure::failed);
+        let settings = Settings::load(&place, &flags, environment());
+        let settings = settings.map_err(|error| Failure::Usage(error.to_string()))?;
+        return crate::app::serve(settings, place, flags).map_err(Failure::failed);
+    }
+    if let Command::Config(command) = &command
+        && let Some(done) = config::run_here(command, &place, environment(), format)
+    {
+        return done;
     }
     if let Command::Zone(zone::Command::Check(flags)) = &command {
         return zone::check(flags, format);
@@ -155,6 +165,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             Command::Conflicts => findings::conflicts(&client, format).await,
             Command::Flaps => findings::flaps(&client, format).await,
             Command::Revert(flags) => revert::run(flags, &client, format).await,
+            Command::Config(_) => config::reload(&client, format).await,
             Command::Health => status::health(&client).await,
             Command::Version => status::version(&client, format).await,
         }

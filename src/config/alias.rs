@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, NameText, dns_addresses};
+use super::layer::{NameText, dns_addresses};
+use super::read::Wrong;
 use crate::wire::name::Name;
 
 /// The group that is asked where none is named.
@@ -69,7 +70,7 @@ pub struct Targets {
 }
 
 /// What goes with the extended error of an ALIAS (RFC 8914).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EdeText {
     /// The code alone.
@@ -81,7 +82,7 @@ pub enum EdeText {
     Target,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct AliasLayer {
     #[serde(deserialize_with = "dns_addresses")]
@@ -100,14 +101,14 @@ pub(super) struct AliasLayer {
     pub(super) expose_type: Option<bool>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpstreamLayer {
     #[serde(deserialize_with = "dns_addresses")]
     pub(super) servers: Option<Vec<SocketAddr>>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TargetsLayer {
     allow: Vec<NameText>,
@@ -116,36 +117,34 @@ pub(super) struct TargetsLayer {
 
 impl AliasLayer {
     /// The section, its values within bounds.
-    pub(super) fn read(self) -> Result<Alias, ConfigError> {
+    pub(super) fn read(self) -> Result<Alias, Wrong> {
         let layer = self;
         let names = |texts: Vec<NameText>| texts.into_iter().map(|text| text.0).collect();
-        let wrong = |sentence: String| Err(ConfigError(sentence));
+        let wrong = |key: &[&str], sentence: String| Err(Wrong::new(&[&["alias"], key].concat(), sentence));
         let mut groups = BTreeMap::new();
         for (group, servers) in layer.upstream.unwrap_or_default() {
             let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
             if group.is_empty() || group.len() > MAX_GROUP_NAME || !group.bytes().all(is_plain) {
-                let group = group.escape_debug();
-                return wrong(format!("alias.upstream.{group}: a group has 1 to 31 letters, digits, - and _"));
+                return wrong(&["upstream", &group], "a group has 1 to 31 letters, digits, - and _".to_owned());
             }
             let servers = servers.servers.unwrap_or_default();
             if servers.len() > MAX_SERVERS {
-                return wrong(format!("alias.upstream.{group}.servers has at most {MAX_SERVERS} addresses"));
+                return wrong(&["upstream", &group, "servers"], format!("at most {MAX_SERVERS} addresses"));
             }
             groups.insert(group, servers);
         }
         if groups.len() > MAX_GROUPS {
-            return wrong(format!("alias.upstream has at most {MAX_GROUPS} groups"));
+            return wrong(&["upstream"], format!("at most {MAX_GROUPS} groups"));
         }
         let upstreams = match (layer.upstreams, groups.remove(DEFAULT_GROUP)) {
             (Some(_), Some(_)) => {
-                return wrong(
-                    "alias.upstreams and alias.upstream.default say the same thing: leave one out".to_owned(),
-                );
+                let sentence = "it says the same thing as alias.upstreams: leave one out".to_owned();
+                return wrong(&["upstream", DEFAULT_GROUP], sentence);
             }
             (given, default) => given.or(default),
         };
         if upstreams.as_ref().is_some_and(|upstreams| upstreams.len() > MAX_SERVERS) {
-            return wrong(format!("alias.upstreams has at most {MAX_SERVERS} addresses"));
+            return wrong(&["upstreams"], format!("at most {MAX_SERVERS} addresses"));
         }
         let mut owners = BTreeMap::new();
         for (owner, lists) in layer.owners.unwrap_or_default() {
@@ -153,7 +152,7 @@ impl AliasLayer {
         }
         let bounded = |key: &str, given: Option<u32>, usual: u32, least: u32, most: u32| {
             let number = given.unwrap_or(usual);
-            let bounds = || ConfigError(format!("alias.{key} is from {least} to {most}, not {number}"));
+            let bounds = || Wrong::new(&["alias", key], format!("from {least} to {most}, not {number}"));
             if (least..=most).contains(&number) { Ok(number) } else { Err(bounds()) }
         };
         Ok(Alias {

@@ -16,6 +16,7 @@ use super::once;
 use super::refused::Memory;
 use super::targets::Unsaved;
 use super::terms::Terms;
+use super::{Options, Parts};
 use crate::clock::Clock;
 use crate::ledger::code::Code;
 use crate::ledger::command::Command;
@@ -99,6 +100,27 @@ struct Done {
 }
 
 impl Controller {
+    /// Of an open store and all else.
+    pub(super) fn new(writer: Writer, parts: Parts, options: &Options) -> Controller {
+        let Parts { snapshots, inbox, alias, revision, identity: _, stop, fault, measures } = parts;
+        Controller {
+            writer,
+            snapshots,
+            clock: options.clock.clone(),
+            inbox,
+            alias,
+            revision,
+            trust: options.trust.clone(),
+            terms: options.terms.clone(),
+            fault,
+            stop,
+            retired: None,
+            unsaved: Unsaved::default(),
+            measures,
+            refused: Memory::default(),
+        }
+    }
+
     /// Works until it is told to stop or all handles are gone, then closes the store.
     pub(super) async fn run(mut self) {
         let mut trimming = tokio::time::interval(TRIM_PERIOD);

@@ -6,6 +6,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::controller::{AliasUpdate, Job};
 use super::dangling::Refs;
+use super::last_good::LastGood;
 use super::measures::Measures;
 use super::once::Once;
 use crate::ledger::actor::Actor;
@@ -46,6 +47,7 @@ pub struct Handle {
     pub(super) alias: mpsc::Sender<AliasUpdate>,
     pub(super) stop: Arc<Notify>,
     pub(super) fault: watch::Receiver<Option<String>>,
+    pub(super) last_good: watch::Receiver<LastGood>,
     pub(super) measures: Measures,
 }
 
@@ -91,6 +93,11 @@ impl Handle {
     /// Why the store took no write the last time, if it did not; wakes when that changes.
     pub fn store_fault(&self) -> watch::Receiver<Option<String>> {
         self.fault.clone()
+    }
+
+    /// How it stands with the last-good file; wakes when that changes.
+    pub fn last_good(&self) -> watch::Receiver<LastGood> {
+        self.last_good.clone()
     }
 
     /// Tells the controller to end once what was asked before is answered; later commands are refused.

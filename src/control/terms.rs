@@ -64,6 +64,11 @@ impl Terms {
         at.and_then(|at| u8::try_from(at).ok()).map_or(Group::UNKNOWN, Group)
     }
 
+    /// Names of the groups, by number.
+    pub fn groups(&self) -> &[String] {
+        &self.groups
+    }
+
     /// The name of a group.
     pub fn group_name(&self, group: Group) -> Option<&str> {
         self.groups.get(usize::from(group.0)).map(String::as_str)

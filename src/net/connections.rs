@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// Most connections from one /32 or /64, unless the configuration says otherwise.
 const MAX_PER_CLIENT: usize = 100;
 /// Longest idle time-out above half of all connections.
-const IDLE_CROWDED: Duration = Duration::from_secs(10);
+pub(super) const IDLE_CROWDED: Duration = Duration::from_secs(10);
 /// The longest idle are looked for among all connections so many at a time, so that looking is rare.
 const OLDEST: usize = 128;
 
@@ -41,8 +41,10 @@ impl ConnectionLimits {
 
 /// How full it is, which decides how long an idle connection may stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Crowd {
+pub enum Crowd {
+    /// At most half of the connections that there may be.
     Few,
+    /// More.
     Many,
 }
 
@@ -80,7 +82,7 @@ struct Guest {
 }
 
 /// The place that a connection holds; given back when dropped.
-pub(super) struct Place {
+pub struct Place {
     connections: Arc<Connections>,
     id: u64,
     guest: Arc<Guest>,
@@ -113,11 +115,6 @@ impl Connections {
         table.clients.entry(network).or_default().push(id);
         self.count.store(table.seats.len(), Ordering::Relaxed);
         Place { connections: self.clone(), id, guest }
-    }
-
-    /// The limits.
-    pub(super) fn limits(&self) -> &ConnectionLimits {
-        &self.limits
     }
 
     fn crowd(&self) -> Crowd {
@@ -192,17 +189,17 @@ impl Table {
 
 impl Place {
     /// Notes that the connection did something, now.
-    pub(super) fn active(&self) {
+    pub fn active(&self) {
         self.guest.active.store(self.connections.now(), Ordering::Relaxed);
     }
 
     /// Ends when the place is wanted for another connection.
-    pub(super) async fn wanted(&self) {
+    pub async fn wanted(&self) {
         self.guest.leave.notified().await;
     }
 
     /// How full it is now.
-    pub(super) fn crowd(&self) -> Crowd {
+    pub fn crowd(&self) -> Crowd {
         self.connections.crowd()
     }
 

@@ -8,7 +8,8 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::answer::{Limited, Transport};
+use super::durations::{DurationTotals, Durations};
+use crate::answer::Limited;
 use crate::wire::codes::{Rcode, Rtype};
 use crate::zone::served::Serving;
 
@@ -48,6 +49,36 @@ const PLACES: [u8; Rtype::CAA.0 as usize + 1] = {
 fn place(rtype: Option<Rtype>) -> usize {
     let number = rtype.map_or(0, |rtype| usize::from(rtype.0));
     usize::from(PLACES.get(number).copied().unwrap_or(TYPES.len() as u8))
+}
+
+/// What a message came by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// UDP.
+    Udp,
+    /// TCP.
+    Tcp,
+    /// TLS (RFC 7858).
+    Tls,
+    /// QUIC (RFC 9250).
+    Quic,
+    /// HTTPS (RFC 8484).
+    Https,
+}
+
+impl Via {
+    const ALL: [Via; 5] = [Via::Udp, Via::Tcp, Via::Tls, Via::Quic, Via::Https];
+
+    /// The word in labels and in the log.
+    pub fn text(self) -> &'static str {
+        match self {
+            Via::Udp => "udp",
+            Via::Tcp => "tcp",
+            Via::Tls => "tls",
+            Via::Quic => "quic",
+            Via::Https => "https",
+        }
+    }
 }
 
 /// Which kind of address a client has.
@@ -103,7 +134,7 @@ impl Unanswered {
 #[derive(Debug)]
 #[repr(align(128))]
 struct Block {
-    transport: Transport,
+    transport: Via,
     requests: [[AtomicU64; TYPES.len() + 1]; AddressFamily::ALL.len()],
     responses: [AtomicU64; CODES],
     unanswered: [AtomicU64; Unanswered::ALL.len()],
@@ -114,7 +145,7 @@ struct Block {
 }
 
 impl Block {
-    fn new(transport: Transport) -> Block {
+    fn new(transport: Via) -> Block {
         Block {
             transport,
             requests: Default::default(),
@@ -248,6 +279,7 @@ impl Drop for Deferred {
 #[derive(Debug, Default)]
 pub struct Counters {
     blocks: Mutex<Vec<Arc<Block>>>,
+    durations: Arc<Durations>,
     waits: Arc<Waits>,
 }
 
@@ -262,6 +294,8 @@ pub struct Totals {
     pub dropped: Vec<(&'static str, u64)>,
     /// What rate limiting did (`drop`, `truncate`), and how often; both are there.
     pub limiting: [(&'static str, u64); 2],
+    /// How long answers took, of those that were measured.
+    pub durations: DurationTotals,
     /// Replies that depended on an ALIAS, by what became of it; all words are there.
     pub flattened: Vec<(Serving, u64)>,
     /// Queries that wait for an ALIAS target now.
@@ -273,7 +307,7 @@ pub struct Totals {
 /// Queries of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requests {
-    /// `udp` or `tcp`.
+    /// The word of a [`Via`].
     pub transport: &'static str,
     /// `ipv4` or `ipv6`.
     pub family: &'static str,
@@ -286,7 +320,7 @@ pub struct Requests {
 /// Replies of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Responses {
-    /// `udp` or `tcp`.
+    /// The word of a [`Via`].
     pub transport: &'static str,
     /// The response code; 23 and all above are one.
     pub rcode: Rcode,
@@ -296,19 +330,24 @@ pub struct Responses {
 
 impl Counters {
     /// Counters for a thread whose clients are all of one family.
-    pub(super) fn own(&self, transport: Transport, family: AddressFamily) -> Own {
+    pub(super) fn own(&self, transport: Via, family: AddressFamily) -> Own {
         Own { block: self.block(transport), family }
     }
 
     /// Counters for tasks.
-    pub(super) fn shared(&self, transport: Transport) -> Shared {
+    pub(super) fn shared(&self, transport: Via) -> Shared {
         Shared(self.block(transport))
     }
 
-    fn block(&self, transport: Transport) -> Arc<Block> {
+    fn block(&self, transport: Via) -> Arc<Block> {
         let block = Arc::new(Block::new(transport));
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner).push(block.clone());
         block
+    }
+
+    /// Where is counted how long answers take.
+    pub(super) fn durations(&self) -> &Arc<Durations> {
+        &self.durations
     }
 
     /// Where queries are counted that wait.
@@ -320,11 +359,13 @@ impl Counters {
     pub fn totals(&self) -> Totals {
         let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         let mut totals = Totals {
+            durations: self.durations.totals(),
             deferred: self.waits.now.load(Ordering::Relaxed),
             deferred_expired: self.waits.expired.load(Ordering::Relaxed),
             ..Totals::default()
         };
-        for (transport, word) in [(Transport::Udp, "udp"), (Transport::Tcp, "tcp")] {
+        for transport in Via::ALL {
+            let word = transport.text();
             let sum = |read: &dyn Fn(&Block) -> &AtomicU64| -> u64 {
                 let of_transport = blocks.iter().filter(|block| block.transport == transport);
                 of_transport.map(|block| read(block).load(Ordering::Relaxed)).sum()
@@ -378,9 +419,9 @@ mod tests {
     #[test]
     fn blocks_of_several_writers_are_summed_by_transport() {
         let counters = Counters::default();
-        let mut one = counters.own(Transport::Udp, AddressFamily::Ipv4);
-        let mut two = counters.own(Transport::Udp, AddressFamily::Ipv6);
-        let tcp = counters.shared(Transport::Tcp);
+        let mut one = counters.own(Via::Udp, AddressFamily::Ipv4);
+        let mut two = counters.own(Via::Udp, AddressFamily::Ipv6);
+        let tcp = counters.shared(Via::Tcp);
         one.reply(Some(Rtype::A), Rcode::NOERROR, Limited::Not, Some(Serving::Stale));
         one.reply(Some(Rtype::A), Rcode::NXDOMAIN, Limited::Truncated, None);
         one.limited(Some(Rtype::MX));

@@ -1,13 +1,20 @@
 //! DNS sockets: thin. Octets in, [`crate::answer::respond`], octets out.
 
 mod batch;
+mod certificates;
 mod connections;
 mod counters;
 mod descriptors;
+mod durations;
 pub mod framing;
+mod gate;
+mod live;
 mod parking;
+mod quic;
+mod sampled;
 mod tcp;
 mod udp;
+mod validity;
 
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
 
 use crate::alias::handle::AliasHandle;
 use crate::answer::{Limited, Outcome, Request, Rules, Scratch, respond};
@@ -24,8 +32,15 @@ use crate::wire::query::HEADER;
 use crate::zone::published::Published;
 use crate::zone::snapshot::Snapshot;
 
-pub use connections::ConnectionLimits;
-pub use counters::{Counters, Requests, Responses, Totals};
+pub use certificates::{Certificates, Renewal};
+pub use connections::{ConnectionLimits, Crowd, Place};
+pub use counters::{Counters, Requests, Responses, Totals, Via};
+pub use durations::DurationTotals;
+pub use gate::Gate;
+pub use live::LiveRules;
+pub use sampled::Sampler;
+
+use tcp::Secure;
 
 /// What every socket needs to answer.
 #[derive(Clone)]
@@ -35,19 +50,36 @@ pub struct Serving {
     /// Changes with each publication; wakes queries that wait for an ALIAS target.
     pub publications: watch::Receiver<u64>,
     /// What the configuration says about answers.
-    pub rules: Arc<Rules>,
+    pub rules: LiveRules,
     /// The ALIAS engine, to tell it of targets that nobody resolved yet.
     pub alias: AliasHandle,
     /// The time.
     pub clock: Clock,
     /// Counters of all sockets.
     pub counters: Arc<Counters>,
+    /// The sampled query log.
+    pub sampler: Sampler,
+}
+
+/// Listeners for DNS over TLS and over QUIC, which both need a certificate.
+#[derive(Clone, Debug)]
+pub struct Encrypted {
+    /// The certificate.
+    pub certificates: Certificates,
+    /// Addresses for DNS over TLS.
+    pub dot: Vec<SocketAddr>,
+    /// Addresses for DNS over QUIC.
+    pub doq: Vec<SocketAddr>,
 }
 
 /// Sockets in use; they end when this is dropped or [`Listeners::stop`] is called.
 pub struct Listeners {
     /// Addresses with the ports that the system chose where 0 was asked for.
     pub addresses: Vec<SocketAddr>,
+    /// As [`Listeners::addresses`], for DNS over TLS and over QUIC, with the word of each.
+    pub encrypted: Vec<(Via, SocketAddr)>,
+    /// Where DNS over HTTPS is answered.
+    pub https: Gate,
     stop: Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<()>>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
@@ -61,12 +93,22 @@ impl Listeners {
         addresses: &[SocketAddr],
         udp_threads: usize,
         limits: ConnectionLimits,
+        encrypted: Option<&Encrypted>,
     ) -> std::io::Result<Listeners> {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut listeners = Listeners { addresses: Vec::new(), stop: stop.clone(), threads: vec![], tasks: vec![] };
+        let connections = Arc::new(connections::Connections::new(descriptors::within(limits)));
+        let gate = |via| Gate::new(serving, via, connections.clone());
+        let mut listeners = Listeners {
+            addresses: Vec::new(),
+            encrypted: Vec::new(),
+            https: gate(Via::Https),
+            stop: stop.clone(),
+            threads: vec![],
+            tasks: vec![],
+        };
         let (parking, lot) = parking::start(serving);
         listeners.tasks.push(lot);
-        let connections = Arc::new(connections::Connections::new(descriptors::within(limits)));
+        let plain = gate(Via::Tcp);
         for &address in addresses {
             let (tcp, address) = tcp::bind_both(address)?;
             for index in 0..udp_threads.max(1) {
@@ -74,11 +116,30 @@ impl Listeners {
                 let thread = std::thread::Builder::new().name(format!("udp-{index}"));
                 listeners.threads.push(thread.spawn(move || worker.run())?);
             }
-            let task = tcp::serve(tcp, serving.clone(), connections.clone());
+            let task = tcp::serve(tcp, plain.clone(), Secure::No);
             listeners.tasks.push(tokio::spawn(task));
             listeners.addresses.push(address);
         }
+        if let Some(encrypted) = encrypted {
+            listeners.encrypt(encrypted, &gate(Via::Tls), &gate(Via::Quic))?;
+        }
         Ok(listeners)
+    }
+
+    fn encrypt(&mut self, encrypted: &Encrypted, dot: &Gate, doq: &Gate) -> std::io::Result<()> {
+        let config = encrypted.certificates.server_config(&[b"dot"]).map_err(std::io::Error::other)?;
+        for &address in &encrypted.dot {
+            let listener = tcp::bind(address)?;
+            self.encrypted.push((Via::Tls, listener.local_addr()?));
+            let secure = Secure::By(TlsAcceptor::from(config.clone()));
+            self.tasks.push(tokio::spawn(tcp::serve(listener, dot.clone(), secure)));
+        }
+        for &address in &encrypted.doq {
+            let endpoint = quic::bind(address, &encrypted.certificates)?;
+            self.encrypted.push((Via::Quic, endpoint.local_addr()?));
+            self.tasks.push(tokio::spawn(quic::serve(endpoint, doq.clone())));
+        }
+        Ok(())
     }
 
     /// Ends all threads and tasks; returns when the UDP threads have ended.

@@ -4,21 +4,20 @@
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::batch::{LocalInfo, send_from};
-use super::counters::{AddressFamily, Deferred, Shared, Unanswered};
+use super::connections::Crowd;
+use super::counters::{AddressFamily, Deferred, Shared, Unanswered, Via};
+use super::gate::DEFERRAL;
 use super::{Serving, respond_guarded};
 use crate::answer::{MAX_UDP_QUERY, Outcome, Patience, Request, Scratch, Transport};
 use crate::zone::alias::{AliasEntry, AliasState, Family, TargetKey};
 
 /// Most queries that wait at a time (alias.md section 3.6).
 const MAX_PARKED: usize = 16_384;
-/// How long a query waits.
-pub(super) const DEFERRAL: Duration = Duration::from_millis(800);
 
 /// A query that waits.
 pub(super) struct Parked {
@@ -64,12 +63,12 @@ pub(super) fn start(serving: &Serving) -> (Parking, tokio::task::JoinHandle<()>)
     let (sender, receiver) = mpsc::channel(MAX_PARKED);
     let lot = Lot {
         serving: serving.clone(),
-        counters: serving.counters.shared(Transport::Udp),
+        counters: serving.counters.shared(Via::Udp),
         waiting: HashMap::new(),
         count: 0,
         earliest: None,
         scratch: Scratch::new(),
-        out: vec![0; usize::from(serving.rules.edns_size).max(MAX_UDP_QUERY)],
+        out: vec![0; usize::from(serving.rules.load().of(Crowd::Few).edns_size).max(MAX_UDP_QUERY)],
     };
     (Parking(sender), tokio::spawn(lot.run(receiver)))
 }
@@ -178,9 +177,11 @@ impl Lot {
             now: self.serving.clock.now(),
             patience,
         };
-        match respond_guarded(&self.serving.rules, &snapshot, &mut self.scratch, &request, &mut self.out) {
+        let rules = self.serving.rules.load();
+        match respond_guarded(rules.of(Crowd::Few), &snapshot, &mut self.scratch, &request, &mut self.out) {
             Outcome::Reply { length, rcode, rtype, limited, flattened } => {
                 self.counters.reply(AddressFamily::of(parked.peer.ip()), rtype, rcode, limited, flattened);
+                self.serving.sampler.take(Via::Udp, parked.peer.ip(), &parked.octets, rcode);
                 // A client that went away is no error of ours.
                 if send_from(&parked.socket, &self.out[..length], parked.peer, &parked.local).is_err() {
                     self.counters.unanswered(Unanswered::NotSent, 1);

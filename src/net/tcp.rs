@@ -1,25 +1,27 @@
-//! DNS over TCP (RFC 7766): pipelined, bounded in connections, time and memory.
+//! DNS over TCP (RFC 7766) and TLS (RFC 7858): pipelined, bounded in connections, time and memory.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
-use super::connections::{ConnectionLimits, Connections, Crowd, Place};
-use super::counters::{AddressFamily, Deferred, Shared, Unanswered};
+use super::connections::Place;
+use super::counters::Deferred;
 use super::framing::{Incoming, Next};
-use super::parking::DEFERRAL;
-use super::{Serving, respond_guarded};
-use crate::answer::{MAX_MESSAGE, Outcome, Patience, Request, Rules, Scratch, Transport};
+use super::gate::{DEFERRAL, Gate};
+use crate::answer::encrypted::pad;
+use crate::answer::{Outcome, Patience};
 
+/// Time for a TLS handshake.
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(5);
 /// A message that was begun must be whole by then, and written replies must have been taken.
-const WHOLE: Duration = Duration::from_secs(5);
+pub(super) const WHOLE: Duration = Duration::from_secs(5);
 /// Replies are written out once so many octets are gathered; with the last of them it is at most twice that.
 const WRITE_BUFFER: usize = 64 * 1024;
 /// Queries of one connection that wait for an ALIAS target, and their octets; at so many, reading waits.
@@ -43,7 +45,7 @@ pub(super) fn bind_both(address: SocketAddr) -> io::Result<(TcpListener, SocketA
     Err(last.unwrap_or_else(|| io::Error::from(io::ErrorKind::AddrInUse)))
 }
 
-fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+pub(super) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
@@ -53,57 +55,61 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// What connections answer by: the rules, and those of a crowd, whose idle time-out is shorter (RFC 7828 section 3.3.2).
-#[derive(Clone)]
-struct RulesOf {
-    few: Arc<Rules>,
-    many: Arc<Rules>,
-}
-
-impl RulesOf {
-    fn new(rules: &Arc<Rules>, limits: &ConnectionLimits) -> RulesOf {
-        let mut many = Rules::clone(rules);
-        many.keepalive = (limits.idle_timeout(Crowd::Many).as_millis() / 100) as u16;
-        RulesOf { few: rules.clone(), many: Arc::new(many) }
-    }
-
-    fn of(&self, crowd: Crowd) -> &Rules {
-        match crowd {
-            Crowd::Few => &self.few,
-            Crowd::Many => &self.many,
-        }
-    }
-}
-
 /// Accepts connections until the task is aborted.
-pub(super) async fn serve(listener: TcpListener, serving: Serving, connections: Arc<Connections>) {
-    let counters = serving.counters.shared(Transport::Tcp);
-    let rules = RulesOf::new(&serving.rules, connections.limits());
+pub(super) async fn serve(listener: TcpListener, gate: Gate, secure: Secure) {
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
             // Out of descriptors: what is there goes on, and new ones wait in the backlog.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let place = connections.enter(peer.ip());
-        let connection = Connection {
-            stream,
-            peer,
-            serving: serving.clone(),
-            rules: rules.clone(),
-            counters: counters.clone(),
-            incoming: Incoming::default(),
-            begun: None,
-            output: Vec::new(),
-            waiting: VecDeque::new(),
-        };
-        tokio::spawn(connection.live(place));
+        let place = gate.enter(peer.ip());
+        // Replies are small and written at once; waiting for more would only delay them.
+        let _ = stream.set_nodelay(true);
+        let (gate, client) = (gate.clone(), peer.ip());
+        match &secure {
+            Secure::No => {
+                tokio::spawn(Connection::new(stream, client, gate).live(place));
+            }
+            Secure::By(acceptor) => {
+                let handshake = acceptor.accept(stream);
+                tokio::spawn(async move {
+                    let stream = tokio::select! {
+                        stream = timeout(HANDSHAKE, handshake) => stream,
+                        () = place.wanted() => return,
+                    };
+                    // Who does not come through the handshake is let go of; the listener minds nothing.
+                    if let Ok(Ok(stream)) = stream {
+                        Connection::new(stream, client, gate).live(place).await;
+                    }
+                });
+            }
+        }
     }
 }
 
-thread_local! {
-    /// Room for one reply and for names, shared by the connections of a thread: an idle connection needs none.
-    static ROOM: RefCell<(Scratch, Vec<u8>)> = RefCell::new((Scratch::new(), vec![0; MAX_MESSAGE]));
+/// Whether a listener speaks TLS.
+#[derive(Clone)]
+pub(super) enum Secure {
+    No,
+    By(TlsAcceptor),
+}
+
+/// A stream of octets over a TCP connection.
+trait Carrier: AsyncRead + AsyncWrite + Unpin {
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Carrier for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl Carrier for TlsStream<TcpStream> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0
+    }
 }
 
 struct Waiting {
@@ -112,12 +118,10 @@ struct Waiting {
     deferred: Deferred,
 }
 
-struct Connection {
-    stream: TcpStream,
-    peer: SocketAddr,
-    serving: Serving,
-    rules: RulesOf,
-    counters: Shared,
+struct Connection<C> {
+    stream: C,
+    client: IpAddr,
+    gate: Gate,
     incoming: Incoming,
     /// When the first octet came of a message that is not whole yet.
     begun: Option<Instant>,
@@ -139,7 +143,19 @@ impl From<io::Error> for End {
     }
 }
 
-impl Connection {
+impl<C: Carrier> Connection<C> {
+    fn new(stream: C, client: IpAddr, gate: Gate) -> Connection<C> {
+        Connection {
+            stream,
+            client,
+            gate,
+            incoming: Incoming::default(),
+            begun: None,
+            output: Vec::new(),
+            waiting: VecDeque::new(),
+        }
+    }
+
     /// Runs until it ends by itself or its place is wanted. Whatever ends a connection ends it alone, and was caused by
     /// the other side.
     async fn live(mut self, place: Place) {
@@ -150,8 +166,7 @@ impl Connection {
     }
 
     async fn run(&mut self, place: &Place) -> Result<(), End> {
-        self.stream.set_nodelay(true)?;
-        let mut publications = self.serving.publications.clone();
+        let mut publications = self.gate.publications();
         let mut idle_since = Instant::now();
         let mut reading = true;
         while reading || !self.waiting.is_empty() {
@@ -189,7 +204,7 @@ impl Connection {
                 }
             }
         }
-        self.stream.shutdown().await?;
+        timeout(WHOLE, self.stream.shutdown()).await.map_err(|_elapsed| End::Bad)??;
         Ok(())
     }
 
@@ -251,36 +266,23 @@ impl Connection {
     /// for one whose time is over.
     fn answer(&mut self, place: &Place, octets: &[u8], deferred: Option<Result<Instant, ()>>) {
         let patience = if deferred == Some(Err(())) { Patience::Ended } else { Patience::Wait };
-        let request = Request {
-            octets,
-            transport: Transport::Tcp,
-            client: self.peer.ip(),
-            now: self.serving.clock.now(),
-            patience,
-        };
-        let outcome = ROOM.with_borrow_mut(|(scratch, out)| {
-            let snapshot = self.serving.published.load();
-            let outcome = respond_guarded(self.rules.of(place.crowd()), &snapshot, scratch, &request, out);
-            if let Some(entry) = scratch.take_overdue() {
-                self.serving.alias.hint(&entry.target);
-            }
-            if let Outcome::Reply { length, rcode, rtype, limited, flattened } = &outcome {
-                self.counters.reply(AddressFamily::of(self.peer.ip()), *rtype, *rcode, *limited, *flattened);
-                self.output.extend_from_slice(&(*length as u16).to_be_bytes());
-                self.output.extend_from_slice(&out[..*length]);
-            }
-            outcome
+        let (output, encrypted) = (&mut self.output, self.gate.is_encrypted());
+        let outcome = self.gate.ask(place.crowd(), octets, self.client, patience, |reply| {
+            let mut padded = Vec::new();
+            let reply = if encrypted {
+                padded.extend_from_slice(reply);
+                pad(octets, &mut padded);
+                &padded
+            } else {
+                reply
+            };
+            output.extend_from_slice(&(reply.len() as u16).to_be_bytes());
+            output.extend_from_slice(reply);
         });
-        match outcome {
-            Outcome::Reply { .. } => {}
-            Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
-            Outcome::Limited { rtype } => self.counters.limited(AddressFamily::of(self.peer.ip()), rtype),
-            Outcome::Pending(target) => {
-                self.serving.alias.hint(&target);
-                let until = deferred.and_then(Result::ok).unwrap_or_else(|| Instant::now() + DEFERRAL);
-                let deferred = self.serving.counters.waits().begin();
-                self.waiting.push_back(Waiting { octets: octets.to_vec(), until, deferred });
-            }
+        if let Outcome::Pending(_) = outcome {
+            let until = deferred.and_then(Result::ok).unwrap_or_else(|| Instant::now() + DEFERRAL);
+            let deferred = self.gate.begin_wait();
+            self.waiting.push_back(Waiting { octets: octets.to_vec(), until, deferred });
         }
     }
 
@@ -290,13 +292,18 @@ impl Connection {
             return Ok(());
         }
         let until = Instant::now() + WHOLE;
-        let written = timeout_at(until, self.stream.write_all(&self.output)).await;
+        let written = timeout_at(until, async {
+            self.stream.write_all(&self.output).await?;
+            // TLS keeps what it has encrypted until it is told to write it.
+            self.stream.flush().await
+        });
+        let written = written.await;
         self.output = Vec::new();
         match written {
             Ok(written) => Ok(written?),
             Err(_elapsed) => {
                 // Reset, so that the kernel does not go on keeping what nobody reads.
-                let _ = self.stream.set_zero_linger();
+                let _ = self.stream.tcp().set_zero_linger();
                 Err(End::Bad)
             }
         }
@@ -304,6 +311,6 @@ impl Connection {
 }
 
 /// Reads what is there, at least one octet unless the other side has ended.
-async fn read_some(stream: &mut TcpStream, incoming: &mut Incoming) -> io::Result<usize> {
+async fn read_some(stream: &mut (impl AsyncRead + Unpin), incoming: &mut Incoming) -> io::Result<usize> {
     stream.read_buf(incoming.room(READ_STEP)).await
 }

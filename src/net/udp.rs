@@ -4,13 +4,15 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::batch::{Batch, bind};
-use super::counters::{AddressFamily, Own, Unanswered};
+use super::connections::Crowd;
+use super::counters::{AddressFamily, Own, Unanswered, Via};
+use super::durations::Turn;
 use super::parking::{Parked, Parking};
 use super::{Serving, respond_guarded};
-use crate::answer::{Outcome, Patience, Request, Scratch, Transport};
+use crate::answer::{Outcome, Patience, Request, Rules, Scratch, Transport};
 use crate::zone::alias::{Moment, TargetKey};
 use crate::zone::snapshot::Snapshot;
 
@@ -25,6 +27,7 @@ pub(super) struct Worker {
     parking: Parking,
     counters: Own,
     stop: Arc<AtomicBool>,
+    turn: Turn,
 }
 
 impl Worker {
@@ -37,11 +40,15 @@ impl Worker {
     ) -> io::Result<Worker> {
         Ok(Worker {
             socket: Arc::new(bind(address, WAIT)?),
-            batch: Batch::new(usize::from(serving.rules.edns_size), address.ip().is_unspecified()),
-            counters: serving.counters.own(Transport::Udp, AddressFamily::of(address.ip())),
+            batch: Batch::new(
+                usize::from(serving.rules.load().of(Crowd::Few).edns_size),
+                address.ip().is_unspecified(),
+            ),
+            counters: serving.counters.own(Via::Udp, AddressFamily::of(address.ip())),
             serving: serving.clone(),
             parking,
             stop,
+            turn: Turn::default(),
         })
     }
 
@@ -58,19 +65,26 @@ impl Worker {
     }
 
     fn answer(&mut self, scratch: &mut Scratch, count: usize) {
+        let started = self.turn.begins().then(Instant::now);
         let snapshot = self.serving.published.load();
+        let rules = self.serving.rules.load();
+        let rules = rules.of(Crowd::Few);
         let now = self.serving.clock.now();
         for index in 0..count {
-            let mut outcome = self.respond(&snapshot, scratch, index, now, Patience::Wait);
+            let mut outcome = self.respond(rules, &snapshot, scratch, index, now, Patience::Wait);
             if let Outcome::Pending(target) = outcome {
                 if self.park(index, target) {
                     continue;
                 }
-                outcome = self.respond(&snapshot, scratch, index, now, Patience::Ended);
+                outcome = self.respond(rules, &snapshot, scratch, index, now, Patience::Ended);
             }
             match outcome {
                 Outcome::Reply { length, rcode, rtype, limited, flattened } => {
                     self.counters.reply(rtype, rcode, limited, flattened);
+                    if self.serving.sampler.is_on() {
+                        let (octets, peer, _) = self.batch.message(index);
+                        self.serving.sampler.take(Via::Udp, peer.ip(), octets, rcode);
+                    }
                     self.batch.queue_reply(index, length);
                 }
                 Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),
@@ -80,6 +94,9 @@ impl Worker {
             }
         }
         drop(snapshot);
+        if let Some(started) = started {
+            self.serving.counters.durations().observe(started.elapsed(), count as u64);
+        }
         let lost = self.batch.send(&self.socket);
         if lost > 0 {
             self.counters.unanswered(Unanswered::NotSent, lost as u64);
@@ -89,6 +106,7 @@ impl Worker {
     #[inline]
     fn respond(
         &mut self,
+        rules: &Rules,
         snapshot: &Snapshot,
         scratch: &mut Scratch,
         index: usize,
@@ -97,7 +115,7 @@ impl Worker {
     ) -> Outcome {
         let (octets, peer, out) = self.batch.message(index);
         let request = Request { octets, transport: Transport::Udp, client: peer.ip(), now, patience };
-        let outcome = respond_guarded(&self.serving.rules, snapshot, scratch, &request, out);
+        let outcome = respond_guarded(rules, snapshot, scratch, &request, out);
         if let Some(entry) = scratch.take_overdue() {
             self.serving.alias.hint(&entry.target);
         }

@@ -15,6 +15,8 @@ pub enum StoreError {
     },
     /// The file was written by a newer version of the program.
     Newer(PathBuf),
+    /// The file was deleted or replaced while the server had it open.
+    Moved(PathBuf),
     /// The SQLite library is older than 3.51.3 and may corrupt the file.
     OldSqlite(String),
     /// A file beside the database (lock, token) could not be written or read.
@@ -41,6 +43,12 @@ impl fmt::Display for StoreError {
                 "the store {} was written by a newer tenured: install that version, or restore the backup it made",
                 path.display()
             ),
+            StoreError::Moved(path) => write!(
+                f,
+                "the store {} was deleted or replaced while it was open: put the file back, or restart the server with the \
+                 one that is there",
+                path.display()
+            ),
             StoreError::OldSqlite(version) => {
                 write!(
                     f,
@@ -59,7 +67,9 @@ impl StoreError {
     /// The sentence with the path of the database, which most causes do not name: for the operator, not for the API.
     pub fn at(&self, database: &Path) -> String {
         match self {
-            StoreError::InUse { .. } | StoreError::Newer(_) | StoreError::File(_, _) => self.to_string(),
+            StoreError::InUse { .. } | StoreError::Newer(_) | StoreError::Moved(_) | StoreError::File(_, _) => {
+                self.to_string()
+            }
             StoreError::OldSqlite(_) | StoreError::Database(_) | StoreError::Migration(_) | StoreError::Random(_) => {
                 format!("{}: {self}", database.display())
             }
@@ -73,7 +83,11 @@ impl std::error::Error for StoreError {
             StoreError::File(_, error) => Some(error),
             StoreError::Database(error) => Some(error),
             StoreError::Migration(error) => Some(error),
-            StoreError::InUse { .. } | StoreError::Newer(_) | StoreError::OldSqlite(_) | StoreError::Random(_) => None,
+            StoreError::InUse { .. }
+            | StoreError::Newer(_)
+            | StoreError::Moved(_)
+            | StoreError::OldSqlite(_)
+            | StoreError::Random(_) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -66,6 +66,34 @@ pub(super) fn lock(database: &Path) -> Result<StoreLock, StoreError> {
     who.rewind().map_err(failed)?;
     writeln!(who, "{}", std::process::id()).map_err(failed)?;
     Ok(StoreLock { _database: own, _who: who })
+}
+
+/// Which file stood at the path of the database when it was opened.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    file: (u64, u64),
+}
+
+impl Place {
+    pub(super) fn of(database: &Path) -> Result<Place, StoreError> {
+        let file = file_at(database).map_err(|error| StoreError::File(database.to_owned(), error))?;
+        Ok(Place { path: database.to_owned(), file })
+    }
+
+    /// Whether the same file stands there now.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        match file_at(&self.path) {
+            Ok(file) if file == self.file => Ok(()),
+            Ok(_) | Err(_) => Err(StoreError::Moved(self.path.clone())),
+        }
+    }
+}
+
+/// Device and number of a file.
+fn file_at(path: &Path) -> std::io::Result<(u64, u64)> {
+    let metadata = std::fs::metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
 }
 
 fn options(database: &Path) -> SqliteConnectOptions {

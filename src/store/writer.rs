@@ -57,6 +57,9 @@ pub struct Writer {
     counters: Counters,
     committed: Counters,
     is_open: bool,
+    identity: String,
+    /// Where the file is that the connection has open.
+    place: open::Place,
     /// Freed last: another process may open the store when the connection is closed.
     _lock: open::StoreLock,
 }
@@ -67,14 +70,15 @@ impl Writer {
         let lock = open::lock(database)?;
         let mut connection = open::connect_writer(database).await?;
         targets::fill(&mut connection).await?;
-        let (revision, next_owner, next_zone, _): (i64, i64, i64, String) =
+        let (revision, next_owner, next_zone, identity): (i64, i64, i64, String) =
             sqlx::query_as(sql::READ_META).fetch_one(&mut connection).await?;
         let counters = Counters {
             revision: u64::try_from(revision).unwrap_or(0),
             next_owner: u32::try_from(next_owner).unwrap_or(u32::MAX),
             next_zone: u32::try_from(next_zone).unwrap_or(u32::MAX),
         };
-        Ok(Writer { connection, counters, committed: counters, is_open: false, _lock: lock })
+        let place = open::Place::of(database)?;
+        Ok(Writer { connection, counters, committed: counters, is_open: false, identity, place, _lock: lock })
     }
 
     /// The connection, for the reading at the start.
@@ -87,9 +91,16 @@ impl Writer {
         self.committed.revision
     }
 
+    /// What tells this store from others: random, made with it.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
     /// Begins a transaction; one left open by a failure is rolled back first.
     pub async fn begin(&mut self) -> Result<(), StoreError> {
         self.rollback().await;
+        // A file that was deleted or replaced still takes writes, and nobody would find them again.
+        self.place.check()?;
         sqlx::query(sql::BEGIN).execute(&mut self.connection).await?;
         self.is_open = true;
         Ok(())

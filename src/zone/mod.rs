@@ -7,6 +7,7 @@ pub mod check;
 pub mod content;
 pub mod file;
 pub mod flat;
+pub mod kept;
 pub mod lent;
 pub mod node;
 pub mod policy;

@@ -145,6 +145,7 @@ async fn a_second_server_on_the_same_store_is_told_who_is_first() {
         key: HashKey::new(1, 2),
         trust: Trust::default(),
         terms: Default::default(),
+        accept_older_store: false,
     };
     let error = control::start(options).await.expect_err("it is in use");
     assert!(matches!(error, StoreError::InUse { process: Some(process), .. } if process == std::process::id()));
@@ -169,6 +170,7 @@ async fn a_store_of_a_newer_version_is_refused_with_a_sentence() {
         key: HashKey::new(1, 2),
         trust: Trust::default(),
         terms: Default::default(),
+        accept_older_store: false,
     })
     .await
     .expect_err("it is newer");

@@ -45,6 +45,7 @@ impl Server {
             key: HashKey::new(0x5eed, 0x00dd),
             trust: Trust::default(),
             terms: Default::default(),
+            accept_older_store: false,
         };
         let started = control::start(options).await.expect("a store that opens");
         Server {

@@ -1,5 +1,6 @@
 //! The command line as a process: what it prints where, and its exit codes.
 
+mod config;
 mod diff;
 mod files;
 mod findings;

@@ -113,6 +113,22 @@ fn a_zone_file_with_includes_is_imported_and_exported() {
     let ran = ask(&service, &["alias", "show", "www.example.org"]);
     assert!(ran.out.contains("AAAA: NoData") && ran.out.contains("A: Resolved: 192.0.2.1"), "{ran:?}");
     assert_eq!(ask(&service, &["alias", "show", "ns.example.org"]).code, 3);
+    // Its states and owners are filters, a slip of the pen is an error, and -o json is the API's document.
+    let ran = ask(&service, &["alias", "list", "--state", "Resolved", "--zone", "example.org", "-o", "name"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "www.example.org.\n"), "{ran:?}");
+    let ran = ask(&service, &["alias", "list", "--state", "TargetNXDomain", "--older-than", "24h", "--owner", "team"]);
+    assert_eq!((ran.code, ran.out.contains("www")), (0, false), "{ran:?}");
+    let ran = ask(&service, &["alias", "list", "--state", "Dead"]);
+    assert!(ran.code == 1 && ran.err.contains("TargetNXDomain"), "{ran:?}");
+    let ran = ask(&service, &["alias", "show", "www.example.org", "-o", "json"]);
+    let shown: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(shown["records"][0]["target"], "ns.example.org.", "{ran:?}");
+    let ran = ask(&service, &["alias", "check", "new.example.org", "ns.example.org.", "--owner", "team"]);
+    assert!(ran.code == 0 && ran.out.contains("192.0.2.1") && ran.out.contains("Resolved"), "{ran:?}");
+    let ran = ask(&service, &["alias", "check", "new.example.org", "new.example.org.", "-o", "json"]);
+    let verdict: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!((&verdict["verdict"], &verdict["errors"][0]["code"]), (&"refused".into(), &"alias_self".into()));
+    assert_eq!(ask(&service, &["alias", "show", "new.example.org"]).code, 3, "nothing is written");
     std::fs::write(folder.join("bad.example.zone"), "@ IN SOA x\n").expect("a file");
     let ran = ask(&service, &["zone", "import", "bad.example.zone"]);
     assert_eq!(ran.code, 1, "{ran:?}");

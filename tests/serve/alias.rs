@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::dns::Reply;
+use super::metrics::sample;
 use super::server::{Server, eventually, part};
 use super::upstream::{A, AAAA, Say, Upstream, Value as Data};
 
@@ -149,6 +150,22 @@ fn the_incident_from_the_tear_down_to_the_end() {
     assert_eq!((&record["owner"], &record["serving"]), (&json!(GATEWAY), &json!("nodata")), "{list}");
     assert_eq!((&record["effectiveTtlSeconds"], &record["ttlLimitedBy"]), (&json!(60), &json!("deadTarget")));
     assert_eq!(world.targets("state=TargetNXDomain&owner=k8s:prod&olderThan=24h")["items"], json!([]));
+    // The metrics and `explain`, the other places where people look.
+    assert_eq!(sample(server, "tenured_alias_targets{state=\"TargetNXDomain\"}"), 1.0);
+    assert_eq!(sample(server, "tenured_alias_records{state=\"TargetNXDomain\"}"), 1.0);
+    assert!(sample(server, "tenured_alias_answers_total{serving=\"stale\"}") >= 1.0);
+    assert!(sample(server, "tenured_alias_answers_total{serving=\"nodata\"}") >= 1.0);
+    let (status, explained) = server.api("GET", "/v1/explain?name=www.example.com.&type=A", None);
+    let verdict = explained["verdict"].as_str().unwrap_or_default();
+    for part in
+        ["(NODATA)", "an ALIAS that leads to edge-7f3a.proxy.test.", "TargetNXDomain since", GATEWAY, PROXY, "k8s:prod"]
+    {
+        assert!(verdict.contains(part), "{part}: {explained:#}");
+    }
+    assert_eq!((status, &explained["orphan"]["reason"]), (200, &json!("targetNxdomain")), "{explained:#}");
+    let until = explained["negativeUntil"].as_str().and_then(|text| humantime::parse_rfc3339(text).ok());
+    let left = until.expect("a time").duration_since(std::time::SystemTime::now()).unwrap_or_default();
+    assert!(left.as_secs() <= 60, "no longer than the SOA of the answer: {explained:#}");
     // It comes back.
     world.all_say(A, &ttl(60));
     world.all_say(AAAA, &Say::NoData(Some(60)));
@@ -342,4 +359,45 @@ fn groups_quotas_and_lists_of_the_configuration_hold() {
     let (status, problem) =
         put(&server, "three.example.com./ALIAS?targetCheck=off", json!({"values": ["c.proxy.test."]}));
     assert_eq!((status, &problem["code"]), (422, &json!("alias_quota_exceeded")), "{problem}");
+}
+
+#[test]
+fn the_incident_with_a_target_in_a_trusted_zone_here_and_in_the_right_order() {
+    let world = World::new();
+    let server = world.server();
+    let above = json!({"parent": "k8s:prod", "kind": "HTTPProxy", "records": []});
+    assert_eq!(server.api("PUT", &format!("/v1/owners/{}/records", part(PROXY)), Some(above)).0, 200);
+    let (status, body) = server.api("PUT", "/v1/zones/proxy.test.", Some(json!({"owner": "k8s:prod"})));
+    assert_eq!(status, 201, "{body}");
+    let target = "/v1/owners/edges/records/edge-7f3a.proxy.test./A";
+    let build = || server.api("PUT", target, Some(json!({"values": ["192.0.2.20"], "ttl": 60})));
+    assert_eq!(build().0, 200);
+    world.apply(alias_and_txt());
+    let before = world.lookups();
+    assert_eq!(server.ask_both("www.example.com", "A").data(), ["192.0.2.20"], "the zone here, not the resolver");
+    // Torn down with the ALIAS left behind: refused where that is asked for, else NODATA at once.
+    let (status, problem) = server.api("DELETE", &format!("{target}?refs=block"), None);
+    assert_eq!((status, &problem["code"]), (409, &json!("referenced_by")), "{problem}");
+    assert_eq!(server.ask_both("www.example.com", "A").data(), ["192.0.2.20"]);
+    let (status, report) = server.api("DELETE", target, None);
+    assert_eq!((status, &report["dangling"][0]["owner"]), (200, &json!(GATEWAY)), "{report}");
+    let reply = server.ask_both("www.example.com", "A");
+    assert_eq!((reply.rcode.as_str(), reply.answer.len()), ("NOERROR", 0), "{reply:?}");
+    assert!(reply.authority[0].starts_with("example.com. 60 "), "{reply:?}");
+    assert_eq!(extended(&reply), Some((0, "alias target does not exist")));
+    let list = world.targets("state=TargetNXDomain&owner=k8s:prod");
+    assert_eq!(list["items"][0]["target"], EDGE, "{list}");
+    // It is back with the next query after it is.
+    assert_eq!(build().0, 200);
+    assert_eq!(server.ask_both("www.example.com", "A").data(), ["192.0.2.20"]);
+    // In the right order: the names first. What pointed there is gone, and the tear-down touches nobody else.
+    world.apply(json!([]));
+    assert_eq!(server.ask_both("www.example.com", "A").rcode, "NXDOMAIN");
+    let serial = server.ask("example.com", "SOA").data()[0].to_owned();
+    let (status, report) = server.api("DELETE", &format!("{target}?refs=block"), None);
+    assert_eq!(status, 200, "{report}");
+    assert!(report["dangling"].as_array().is_none_or(Vec::is_empty), "{report}");
+    assert_eq!(server.ask("example.com", "SOA").data()[0], serial);
+    assert_eq!(server.ask_both("www.example.com", "A").rcode, "NXDOMAIN");
+    assert_eq!(world.lookups(), before, "nobody was asked");
 }

@@ -316,6 +316,11 @@ fn what_alias_answers_are_and_what_they_cost_is_measured() {
     let all = sum(server, "tenured_alias_upstream_queries_total");
     assert_eq!(all, world.upstreams[0].asked().len() as f64, "each is counted once");
     at_least("tenured_alias_refresh_seconds_count", 4.0);
+    let output = server.command(&["alias", "refresh", "www.example.com", "--target", "gone.proxy.test."]);
+    let told = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success() && told.contains("accepted") && told.contains("coalesced"), "{told}");
+    let output = server.command(&["alias", "list", "--state", "ServFail", "-o", "name"]);
+    assert_eq!(String::from_utf8(output.stdout).expect("text"), "gone.example.com.\n");
     assert_eq!(sample(server, "tenured_alias_targets{state=\"Resolved\"}"), 1.0);
     assert_eq!(sample(server, "tenured_alias_records{state=\"ServFail\"}"), 1.0);
 }

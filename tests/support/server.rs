@@ -133,6 +133,24 @@ impl Server {
             .expect("the binary runs")
     }
 
+    /// What `/readyz?verbose` says.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn ready(&self) -> String {
+        self.text("/readyz?verbose")
+    }
+
+    /// What `/metrics` says.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn metrics(&self) -> String {
+        self.text("/metrics")
+    }
+
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    fn text(&self, path: &str) -> String {
+        let url = format!("http://{}{path}", self.http);
+        run(async move { reqwest::get(url).await.expect("a response").text().await.expect("a body") })
+    }
+
     /// A request with the first token: status and JSON (null where the body is none).
     pub(crate) fn api(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
         let token = self.token();

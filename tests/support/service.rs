@@ -39,6 +39,7 @@ impl Service {
             key: HashKey::new(5, 17),
             trust: Trust::default(),
             terms: std::sync::Arc::default(),
+            accept_older_store: false,
         };
         let http = runtime.block_on(async {
             let started = control::start(options).await.expect("a store");
@@ -53,6 +54,7 @@ impl Service {
                 readiness: readiness.clone(),
                 counters: std::sync::Arc::default(),
                 external_dns: Default::default(),
+                server: api::Server::default(),
                 record_states: Default::default(),
             };
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -75,7 +75,10 @@ async fn explain(call: Call) -> Result<Response, Refused> {
     let negative_until = snapshot.zone_of(&name).and_then(|zone| {
         let negative = Moment(negative_ttl(zone)? * 1_000);
         match told.end {
-            End::NameError | End::NoData => Some(Moment(now.0 + negative.0)),
+            End::NameError | End::NoData => {
+                let cap = told.negative_cap.map_or(u64::MAX, |seconds| u64::from(seconds) * 1_000);
+                Some(Moment(now.0 + negative.0.min(cap)))
+            }
             // A resolver may have asked right before the name came.
             _ => changes
                 .items

@@ -8,7 +8,7 @@ use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document};
 use crate::api::documents::VersionDocument;
 use crate::api::problem::Refused;
-use crate::api::readiness::Phase;
+use crate::api::readiness::{Phase, STORE_ALARM};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -35,7 +35,11 @@ async fn ready(call: Call) -> Result<Response, Refused> {
         for (stage, reached) in readiness.stages() {
             out.push_str(&format!("{} {}\n", if reached { "[+]" } else { "[-]" }, stage.text()));
         }
-        for (alarm, sentence) in readiness.alarms() {
+        let alarms = readiness.alarms();
+        if alarms.iter().any(|(alarm, _)| alarm == STORE_ALARM) {
+            out.push_str("degraded: names are answered, writes are refused\n");
+        }
+        for (alarm, sentence) in alarms {
             out.push_str(&format!("[!] {}: {}\n", alarm.escape_debug(), sentence.escape_debug()));
         }
         let snapshot = call.state.handle.published().get();

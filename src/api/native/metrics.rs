@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Method, header};
 use axum::response::Response;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, prometheus_text};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, NoLabelSet, prometheus_text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -21,9 +21,11 @@ use crate::api::ApiState;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route};
 use crate::api::problem::Refused;
+use crate::control::LastGood;
 use crate::ledger::owner::OwnerState;
-use crate::net::Totals;
+use crate::net::{DurationTotals, Sampler, Totals};
 use crate::wire::codes::Rcode;
+use crate::zone::alias::Moment;
 
 /// How long the store may take to count owners; they are left out when it takes longer.
 const STORE_TIME: Duration = Duration::from_secs(1);
@@ -61,6 +63,9 @@ struct Scrape {
     door_calls: Vec<(String, &'static str, String, u64)>,
     /// Records that their last changes refused, by owner and code.
     door_refused: Vec<(String, String, u64)>,
+    query_log_lost: u64,
+    last_good: LastGood,
+    now: Moment,
 }
 
 impl Scrape {
@@ -85,6 +90,9 @@ impl Scrape {
             door_calls: door_calls(state),
             door_refused: door_refused(state),
             alarms: state.readiness.alarms().into_iter().map(|(alarm, _)| alarm).collect(),
+            last_good: state.handle.last_good().borrow().clone(),
+            now: state.clock.now(),
+            query_log_lost: state.server.sampler.as_ref().map_or(0, Sampler::lost),
         }
     }
 
@@ -104,6 +112,11 @@ impl Scrape {
         out.counters("tenured_dns_responses", "Responses by their code", responses)?;
         let dropped = self.totals.dropped.iter().map(|(reason, count)| ([("reason", *reason)], *count));
         out.counters("tenured_dns_dropped", "Messages without a response", dropped)?;
+        let durations = &self.totals.durations;
+        let help = "Time from a query to its reply within the server; one batch in 64 is measured";
+        out.buckets("tenured_dns_request_duration_seconds", help, durations)?;
+        let lost = [([], self.query_log_lost)];
+        out.counters("tenured_query_log_lost", "Lines of the sampled query log that were not written in time", lost)?;
         let limiting = self.totals.limiting.iter().map(|(action, count)| ([("action", *action)], *count));
         out.counters("tenured_rrl_actions", "Replies that response rate limiting did not let pass", limiting)
     }
@@ -142,6 +155,14 @@ impl Collector for Scrape {
         self.aliases.encode(&self.totals, &mut out)?;
         out.histogram("tenured_store_commit_duration_seconds", "Commits of the store", &self.commit)?;
         out.histogram("tenured_publish_duration_seconds", "Publications of a Snapshot", &self.publish)?;
+        out.gauge(
+            "tenured_last_good_bytes",
+            "Octets of the last-good file; 0 before the first one",
+            self.last_good.octets,
+        )?;
+        let age = self.last_good.behind.map_or(0, |behind| self.now.seconds_since(behind));
+        let help = "Seconds since the first change that the last-good file does not have; 0 if it has all";
+        out.gauge("tenured_last_good_age_seconds", help, age)?;
         let alarms = self.alarms.iter().map(|alarm| ([("alarm", alarm.as_str())], 1));
         out.gauges("tenured_alarm", "Alarms that are on; /readyz?verbose says what to do", alarms)
     }
@@ -193,6 +214,14 @@ impl Families<'_> {
             ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
         }
         Ok(())
+    }
+
+    /// A histogram that is kept elsewhere, in nanoseconds.
+    fn buckets(&mut self, name: &str, help: &str, totals: &DurationTotals) -> fmt::Result {
+        let seconds = |nanoseconds: u64| if nanoseconds == u64::MAX { f64::MAX } else { nanoseconds as f64 / 1e9 };
+        let buckets: Vec<(f64, u64)> = totals.buckets.iter().map(|(bound, count)| (seconds(*bound), *count)).collect();
+        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Histogram)?;
+        encoder.encode_histogram::<NoLabelSet>(totals.sum as f64 / 1e9, totals.count, &buckets, None)
     }
 
     pub(super) fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) -> fmt::Result {

@@ -5,6 +5,7 @@ mod alias_measures;
 mod alias_options;
 mod aliases;
 mod changes;
+mod config;
 mod conflicts;
 mod explain;
 mod externaldns;
@@ -58,6 +59,7 @@ pub fn routes() -> Vec<Route> {
         propagation::routes(),
         explain::routes(),
         tokens::routes(),
+        config::routes(),
         aliases::routes(),
         alias_dry_run::routes(),
         transfers::routes(),
@@ -67,6 +69,11 @@ pub fn routes() -> Vec<Route> {
         sweeps::routes(),
     ]
     .concat()
+}
+
+/// Whether a path belongs to the listener of health and metrics, if there is one.
+pub fn is_admin(path: &str) -> bool {
+    health::routes().iter().chain(&metrics::routes()).any(|route| route.path == path)
 }
 
 /// Refuses a list that is too long to be given whole.

@@ -166,6 +166,15 @@ pub(super) const ALL: &[Operation] = &[
         ..NONE
     },
     Operation {
+        method: POST,
+        path: "/v1/config/reload",
+        id: "reloadConfiguration",
+        summary: "Read the configuration again: what changed, and whether it is in effect or needs a restart.",
+        success: &[(200, Shape::Json("Reload"))],
+        codes: &[&[Code::NotFound]],
+        ..NONE
+    },
+    Operation {
         path: "/startupz",
         id: "getStarted",
         summary: "Whether the server has started.",

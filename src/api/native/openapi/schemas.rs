@@ -93,6 +93,7 @@ fn bodies(found: &mut BTreeMap<String, Value>) {
 
 fn documents(found: &mut BTreeMap<String, Value>) {
     add::<shown::VersionDocument>(found);
+    add::<crate::api::reload::ReloadDocument>(found);
     add::<shown::ReportDocument>(found);
     add::<shown::DeletedDocument>(found);
     add::<shown::ProblemDocument>(found);

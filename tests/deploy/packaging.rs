@@ -1,0 +1,1 @@
+//! Files of packages name keys and commands that there are.
