@@ -21,6 +21,7 @@ mod revert;
 mod status;
 mod sweep;
 mod token;
+mod webhook_proxy;
 mod zone;
 
 use std::process::ExitCode;
@@ -90,6 +91,8 @@ enum Command {
     /// The configuration: check, show, reload
     #[command(subcommand)]
     Config(config::Command),
+    /// The sidecar of external-dns: forwards its calls and keeps it alive while the server is away
+    WebhookProxy(webhook_proxy::Flags),
     /// A script for completion of commands and flags: bash, zsh, fish
     Completion {
         /// The shell
@@ -147,9 +150,13 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::failed(format!("the program could not start: {error}")))?;
     runtime.block_on(async move {
+        if let Command::WebhookProxy(flags) = command {
+            let (url, token_file) = client.place(environment());
+            return webhook_proxy::run(flags, url, token_file).await;
+        }
         let client = Client::new(&client, &place, environment())?;
         match command {
-            Command::Serve(_) | Command::Completion { .. } => Ok(()),
+            Command::Serve(_) | Command::Completion { .. } | Command::WebhookProxy(_) => Ok(()),
             Command::Zone(command) => zone::run(command, &client, format).await,
             Command::Record(command) => record::run(command, &client, format).await,
             Command::Apply(flags) => apply::run(flags, &client, format).await,

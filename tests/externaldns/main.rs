@@ -9,6 +9,7 @@ mod door;
 mod emptied;
 mod names;
 mod planner;
+mod proxy;
 #[allow(dead_code, reason = "a part of what other test programs need")]
 #[path = "../support/server.rs"]
 mod server;
@@ -19,4 +20,5 @@ mod several;
 mod story;
 mod swaps;
 mod texts;
+mod trouble;
 mod vectors;
