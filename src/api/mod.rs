@@ -7,6 +7,7 @@ pub mod bodies;
 pub mod call;
 pub mod documents;
 pub mod doh;
+pub mod door_documents;
 mod explained;
 pub mod externaldns;
 pub mod failures;

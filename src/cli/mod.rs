@@ -7,6 +7,7 @@ mod client;
 mod completion;
 mod config;
 mod diff;
+mod door_client;
 mod explain;
 mod failure;
 mod findings;
@@ -62,7 +63,7 @@ enum Command {
     Apply(apply::Flags),
     /// What apply would change: exits with 0 if nothing, 1 if something, 2 on an error
     Diff(diff::Flags),
-    /// Owners: list, show, tree, delete, transfer, renew
+    /// Owners: list, show, client, tree, delete, transfer, renew
     #[command(subcommand)]
     Owner(owner::Command),
     /// Deletes that the brake holds: list, approve, discard

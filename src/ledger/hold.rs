@@ -89,7 +89,7 @@ pub(super) fn forget(draft: &mut Draft, owner: OwnerNumber, is_over: impl Fn(&He
     let deletes: Vec<HeldDelete> = hold.deletes.iter().filter(|one| !is_over(one)).cloned().collect();
     // What it was at first: a hold that was changed twice in one command is changed once.
     let before = draft.hold.take().map_or(Some(hold.clone()), |change| change.before);
-    let after = (!deletes.is_empty()).then(|| Hold { deletes, ..hold });
+    let after = (!deletes.is_empty()).then_some(Hold { deletes, ..hold });
     draft.ledger.hold.clone_from(&after);
     draft.hold = Some(HoldChange { before, after });
 }

@@ -76,7 +76,7 @@ pub enum ZoneChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenChange {
     /// It is new.
-    Created(NewToken),
+    Created(Box<NewToken>),
     /// It is gone.
     Deleted(String),
 }

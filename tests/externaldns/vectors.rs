@@ -129,7 +129,8 @@ fn endpoints_have_one_form_and_the_form_of_it_is_itself() {
         one["labels"]["owner"] = json!("prod");
     }
     let name = |one: &Value| one["dnsName"].as_str().expect("a name").to_owned();
-    (shown.sort_by_key(name), wanted.sort_by_key(name));
+    shown.sort_by_key(name);
+    wanted.sort_by_key(name);
     assert_eq!(shown, wanted);
 }
 

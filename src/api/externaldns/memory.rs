@@ -102,6 +102,8 @@ pub struct OwnerMemory {
     pub counts: BTreeMap<(DoorCall, u16), u64>,
     /// Times of calls that listed something, oldest first.
     listings: VecDeque<Moment>,
+    /// Conflicts of its changes, since the server started.
+    conflicts: u64,
     rewrites: HashMap<PairKey, Rewrite>,
     comings: HashMap<String, VecDeque<Coming>>,
 }
@@ -251,6 +253,7 @@ impl Memory {
         let without_effect = summary.updated == 0;
         let actor = client.instance.clone().unwrap_or_else(|| client.actor.token.clone());
         self.with(&client.owner, |memory| {
+            memory.conflicts += summary.conflict;
             memory.post = Some(PostRow { at: now, revision, summary, refused, more });
             memory.note_pairs(pairs, without_effect, now);
             memory.note_comings(keys, &actor, now);
@@ -268,7 +271,7 @@ impl Memory {
         let meant = owners.iter().filter(|(id, _)| owner.is_none_or(|owner| owner == *id));
         let mut plans: Vec<PlanRow> = meant.flat_map(|(_, memory)| memory.plans.iter().cloned()).collect();
         plans.retain(|plan| plan.at.0.saturating_add(PLAN_TIME) > now.0);
-        plans.sort_by(|left, right| right.at.cmp(&left.at));
+        plans.sort_by_key(|plan| std::cmp::Reverse(plan.at));
         plans
     }
 
@@ -288,6 +291,11 @@ impl Memory {
             rows.collect::<Vec<_>>()
         };
         owners.iter().flat_map(of).collect()
+    }
+
+    /// Conflicts of the changes of all owners that are remembered.
+    pub fn conflicts(&self) -> u64 {
+        self.lock().values().map(|memory| memory.conflicts).sum()
     }
 
     /// Records that the last change of each owner refused, by owner and code.

@@ -3,13 +3,12 @@
 
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::owners::no_owner;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, owner_id};
-use crate::api::documents::{ItemDocument, List, SummaryDocument};
+use crate::api::documents::List;
+use crate::api::door_documents::{CallsDocument, PlanDocument, PostDocument, StatusDocument, WaitingDocument};
 use crate::api::externaldns::{DoorCall, OwnerMemory};
 use crate::api::problem::Refused;
 use crate::api::show;
@@ -26,98 +25,6 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(Method::GET, "/v1/owners/{owner}/externaldns", Access::Read, show_one),
         Route::new(Method::GET, "/v1/plans", Access::Read, plans).with(&["owner"]),
     ]
-}
-
-/// An owner as the external-dns door knows it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = DoorStatus)]
-pub(super) struct StatusDocument {
-    /// The owner.
-    pub(super) owner: String,
-    /// The client's `--txt-owner-id`; absent until it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) txt_owner_id: Option<String>,
-    /// What the client says it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) client: Option<String>,
-    /// Which one of several it says it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) instance: Option<String>,
-    /// When each call last came.
-    pub(super) calls: CallsDocument,
-    /// What the last change came to; absent if none came since the server started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) last_change: Option<PostDocument>,
-    /// Ids of what is on hold.
-    pub(super) holds: Vec<String>,
-    /// Records that wait for another owner, the first ones.
-    pub(super) queued: Vec<WaitingDocument>,
-}
-
-/// When each call last came.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = DoorCalls)]
-pub(super) struct CallsDocument {
-    /// `GET /`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) negotiate: Option<String>,
-    /// `GET /records`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) records: Option<String>,
-    /// `POST /adjustendpoints`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) adjust: Option<String>,
-    /// `POST /records`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) change: Option<String>,
-}
-
-/// What a change came to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = DoorChange)]
-pub(super) struct PostDocument {
-    /// When.
-    pub(super) at: String,
-    /// The revision then.
-    pub(super) revision: u64,
-    /// Records by outcome.
-    pub(super) summary: SummaryDocument,
-    /// Records that are not in effect, the first ones.
-    pub(super) refused: Vec<ItemDocument>,
-    /// Whether there were more.
-    pub(super) more: bool,
-}
-
-/// A record that waits for another owner.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Waiting)]
-pub(super) struct WaitingDocument {
-    /// The name.
-    pub(super) name: String,
-    /// The type.
-    #[serde(rename = "type")]
-    pub(super) rtype: String,
-    /// Since when.
-    pub(super) since: String,
-}
-
-/// What the plan-only URL would have done.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = DoorPlan)]
-pub(super) struct PlanDocument {
-    /// Whose.
-    pub(super) owner: String,
-    /// When.
-    pub(super) at: String,
-    /// The revision it was planned on.
-    pub(super) revision: u64,
-    /// Records by outcome.
-    pub(super) summary: SummaryDocument,
-    /// What would become of each record, the first ones.
-    pub(super) results: Vec<ItemDocument>,
-    /// Whether there were more.
-    pub(super) more: bool,
 }
 
 async fn show_one(call: Call) -> Result<Response, Refused> {

@@ -22,6 +22,7 @@ use crate::api::auth::Access;
 use crate::api::call::{Call, Route};
 use crate::api::problem::Refused;
 use crate::control::LastGood;
+use crate::ledger::actor::Door;
 use crate::ledger::owner::OwnerState;
 use crate::net::{DurationTotals, Sampler, Totals};
 use crate::wire::codes::Rcode;
@@ -63,6 +64,7 @@ struct Scrape {
     door_calls: Vec<(String, &'static str, String, u64)>,
     /// Records that their last changes refused, by owner and code.
     door_refused: Vec<(String, String, u64)>,
+    door_conflicts: u64,
     query_log_lost: u64,
     last_good: LastGood,
     now: Moment,
@@ -89,6 +91,7 @@ impl Scrape {
             publish: measures.publish.clone(),
             door_calls: door_calls(state),
             door_refused: door_refused(state),
+            door_conflicts: state.external_dns.conflicts(),
             alarms: state.readiness.alarms().into_iter().map(|(alarm, _)| alarm).collect(),
             last_good: state.handle.last_good().borrow().clone(),
             now: state.clock.now(),
@@ -126,6 +129,8 @@ impl Scrape {
             ([("owner", owner.as_str()), ("call", *call), ("status", status.as_str())], *count)
         });
         out.counters("tenured_externaldns_requests", "Calls of external-dns clients", calls)?;
+        let conflicts = [([("door", Door::ExternalDns.text())], self.door_conflicts)];
+        out.counters("tenured_conflicts", "Records that another claim stood against, by door", conflicts)?;
         let refused = self
             .door_refused
             .iter()

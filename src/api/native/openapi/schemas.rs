@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::super::{aliases, externaldns, fields, leases, owners, sweeps, tokens, transfers, write, zones};
+use super::super::{aliases, fields, leases, owners, sweeps, tokens, transfers, write, zones};
 use crate::api::documents as shown;
+use crate::api::door_documents;
 use crate::api::findings;
 use crate::api::paging::PageDocument;
 use crate::ledger::actor::Door;
@@ -99,8 +100,8 @@ fn documents(found: &mut BTreeMap<String, Value>) {
     add::<shown::ProblemDocument>(found);
     add::<shown::RenewedLeases>(found);
     add::<shown::ExplanationDocument>(found);
-    add::<externaldns::StatusDocument>(found);
-    add_list::<externaldns::PlanDocument, shown::List<externaldns::PlanDocument>>("List", found);
+    add::<door_documents::StatusDocument>(found);
+    add_list::<door_documents::PlanDocument, shown::List<door_documents::PlanDocument>>("List", found);
     add_list::<shown::HoldDocument, shown::List<shown::HoldDocument>>("List", found);
     add::<findings::PropagationDocument>(found);
     add::<findings::SweepDocument>(found);
