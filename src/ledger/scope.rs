@@ -100,6 +100,7 @@ impl Scope {
                 scope.owners.insert(asked.owner.clone());
                 scope.claims_of = Some(asked.owner.clone());
                 scope.add_wishes(&asked.wishes, zone_of);
+                scope.add_unread(&asked.wishes, zone_of);
             }
             Command::PutOwner(put) => scope.add_owner(&put.owner, &put.keys),
             Command::DeleteOwner(delete) => {
@@ -191,6 +192,7 @@ impl Scope {
                 self.add_name(&apex, name, None);
             }
         }
+        self.add_unread(&change.upsert, zone_of);
         self.extent_of = Some(change.owner.clone());
         for record in &change.delete {
             let nearest = zone_of(&record.name);
@@ -214,6 +216,16 @@ impl Scope {
                 for apex in transfer.zone.iter().chain(&nearest).chain(&above) {
                     self.add_name(apex, name, None);
                 }
+            }
+        }
+    }
+
+    /// The names of wishes that could not be read: what stands there decides what becomes of them.
+    fn add_unread(&mut self, wishes: &[Result<Wish, BadWish>], zone_of: &dyn Fn(&Name) -> Option<Name>) {
+        let unread = wishes.iter().filter_map(|wish| wish.as_ref().err()?.key.as_ref());
+        for (name, _) in unread {
+            if let Some(apex) = zone_of(name) {
+                self.add_name(&apex, name, None);
             }
         }
     }
