@@ -13,10 +13,13 @@ pub mod externaldns;
 pub mod failures;
 pub mod findings;
 pub mod json;
+pub mod keys;
 pub mod listen;
 pub mod native;
+pub mod pace;
 pub mod paging;
 mod patience;
+pub mod powerdns;
 pub mod problem;
 pub mod readiness;
 pub mod reload;
@@ -122,7 +125,7 @@ pub fn router_of(state: ApiState, part: Part) -> Router {
         Part::All | Part::Api => externaldns::add_to(router, &state, &gates),
         Part::Admin => router,
     };
-    router
+    powerdns::add_to(router, &state, &gates)
         .fallback(|| async { Refused::no_route() })
         .method_not_allowed_fallback(|| async { Refused::wrong_method() })
         .layer(middleware::from_fn(with_request_id))

@@ -10,6 +10,7 @@ use super::documents::{
     SourceDocument, SummaryDocument, TokenDocument, TtlPolicyDocument, WarningDocument, ZoneDocument,
 };
 use super::findings::DanglingDocument;
+use super::keys::KeyDocument;
 use crate::ledger::actor::{Door, NameLimit, Role, TokenDoor};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::code::Code;
@@ -197,19 +198,23 @@ pub fn token(row: &TokenRow) -> TokenDocument {
         zones: row.limits.zones.clone(),
         names: row.limits.names.iter().map(name_limit).collect(),
         types: row.limits.types.iter().map(Rtype::to_string).collect(),
-        door: door(row.limits.door).map(str::to_owned),
+        door: door(row.key.is_some(), row.limits.door).map(str::to_owned),
         external_dns: door_terms(row.limits.door),
         created_at: Some(moment(row.created)),
         expires_at: row.expires.map(moment),
         token: None,
+        key: row.key.as_deref().map(KeyDocument::of),
     }
 }
 
-/// The word of the door that a token opens.
-pub fn door(door: TokenDoor) -> Option<&'static str> {
+/// The word of the door that keys are for.
+pub const POWERDNS: &str = "powerdns";
+
+/// The word of the door that a token opens; a key opens that of PowerDNS.
+pub fn door(is_key: bool, door: TokenDoor) -> Option<&'static str> {
     match door {
-        TokenDoor::Native => None,
         TokenDoor::ExternalDns(_) => Some(Door::ExternalDns.text()),
+        TokenDoor::Native => is_key.then_some(POWERDNS),
     }
 }
 

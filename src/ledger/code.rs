@@ -40,6 +40,8 @@ codes! {
     CnameExclusive = "cname_exclusive" 409,
     /// An ALIAS beside a CNAME, or beside addresses that its `static` option does not admit.
     AliasExclusive = "alias_exclusive" 409,
+    /// The old record stays, since the one that was to take its place is in another owner's way.
+    SwapRefused = "swap_refused" 409,
     /// A newer generation was applied.
     StaleGeneration = "stale_generation" 409,
     /// A higher epoch was seen.
@@ -54,8 +56,6 @@ codes! {
     ZoneExists = "zone_exists" 409,
     /// Others point at what would go.
     ReferencedBy = "referenced_by" 409,
-    /// A delete that would leave a name without an answer, since what was to take its place is refused.
-    SwapRefused = "swap_refused" 409,
     /// An external-dns client with another owner id than the one that the records here belong to.
     OwnerLabelMismatch = "owner_label_mismatch" 409,
     /// This incarnation of the owner was deleted.

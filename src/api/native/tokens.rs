@@ -8,19 +8,21 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::door_terms::{self, TermFields};
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
 use crate::api::documents::TokenDocument;
 use crate::api::externaldns::{DOOR_OWNER, is_door_owner};
 use crate::api::json::{self, BodyLimit};
+use crate::api::keys::{KeyDocument, OnlyDocument};
 use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::actor::{Door, NameLimit, Role, TokenDoor, TokenLimits};
 use crate::ledger::code::Code;
-use crate::ledger::command::{Command, NewToken, OnConflict};
-use crate::ledger::external_dns::{Adopting, Brake, DoorTerms, Sharing};
-use crate::ledger::limits::{MAX_LABELS, MAX_TEXT, MAX_TTL};
+use crate::ledger::command::{Command, NewToken};
+use crate::ledger::key::KeySettings;
+use crate::ledger::limits::{MAX_LABELS, MAX_TEXT};
 use crate::ledger::report::ItemOutcome;
 use crate::store::token;
 use crate::wire::codes::Rtype;
@@ -50,16 +52,135 @@ pub(super) struct CreateFields {
     #[serde(default)]
     types: Vec<String>,
     expires_at: Option<String>,
-    /// The door that it opens beside `/v1`: `externaldns`. All that follows is for that door.
+    /// `native`, `powerdns` for a key of the PowerDNS door, `externaldns` for a client of that one; the fields below are of
+    /// those two.
     door: Option<String>,
-    /// `queue` (the default) or `reject`.
-    on_conflict: Option<String>,
+    /// A secret that clients have already; without one, one is made.
+    secret: Option<String>,
+    profile: Option<String>,
+    view: Option<String>,
+    conflicts: Option<String>,
+    queue: Option<bool>,
+    supersede: Option<bool>,
+    wave: Option<bool>,
+    /// Of a key true or false; of an external-dns client false, or `{"min", "percent", "last"}`.
+    brake: Option<Value>,
+    echo_written: Option<bool>,
     share: Option<bool>,
+    takeover: Option<bool>,
+    read_only: Option<bool>,
+    hide_holder: Option<bool>,
+    #[serde(default, deserialize_with = "json::optional_object")]
+    only: Option<OnlyDocument>,
+    on_unconfirmed: Option<String>,
+    grace_seconds: Option<u32>,
+    /// Of an external-dns client `queue` (the default) or `reject`.
+    on_conflict: Option<String>,
     adopt_equal: Option<bool>,
     ttl_min: Option<u32>,
     ttl_max: Option<u32>,
-    /// `{"min", "percent", "last"}`, or false.
-    brake: Option<Value>,
+}
+
+impl CreateFields {
+    fn key(&self) -> KeyDocument {
+        KeyDocument {
+            profile: self.profile.clone(),
+            view: self.view.clone(),
+            conflicts: self.conflicts.clone(),
+            queue: self.queue,
+            supersede: self.supersede,
+            wave: self.wave,
+            brake: self.brake.as_ref().and_then(Value::as_bool),
+            echo_written: self.echo_written,
+            share: self.share,
+            takeover: self.takeover,
+            read_only: self.read_only,
+            hide_holder: self.hide_holder,
+            only: self.only.clone(),
+            on_unconfirmed: self.on_unconfirmed.clone(),
+            grace_seconds: self.grace_seconds,
+        }
+    }
+
+    /// What is said of a key; none if it is no key.
+    fn settings(&self) -> Result<Option<Box<KeySettings>>, Refused> {
+        match self.door.as_deref() {
+            None | Some("native") => {
+                let has_more = self.secret.is_some() || self.brake.is_some();
+                if self.key() != KeyDocument::default() || has_more || self.has_terms() {
+                    return Err(Refused::bad_request("profile, view and the like are for a key: add `door: powerdns`"));
+                }
+                Ok(None)
+            }
+            Some(show::POWERDNS) => {
+                if self.has_terms() || self.brake.as_ref().is_some_and(|brake| !brake.is_boolean()) {
+                    return Err(Refused::bad_request(
+                        "onConflict, adoptEqual, ttlMin and ttlMax are for `door: externaldns`",
+                    ));
+                }
+                let key = self.key().settings().map_err(Refused::bad_request)?;
+                Ok(Some(Box::new(key)))
+            }
+            Some(word) if word == Door::ExternalDns.text() => {
+                let shared = KeyDocument { share: self.share, brake: self.key().brake, ..KeyDocument::default() };
+                if self.key() != shared || self.secret.is_some() {
+                    return Err(Refused::bad_request("profile, view, secret and the like are for `door: powerdns`"));
+                }
+                Ok(None)
+            }
+            Some(other) => {
+                let other: String = other.chars().take(64).collect();
+                Err(Refused::bad_request(format!(
+                    "door is native, powerdns or externaldns, not `{}`",
+                    other.escape_debug()
+                )))
+            }
+        }
+    }
+
+    /// Whether something is said that only an external-dns client has.
+    fn has_terms(&self) -> bool {
+        self.on_conflict.is_some() || self.adopt_equal.is_some() || self.ttl_min.is_some() || self.ttl_max.is_some()
+    }
+
+    fn is_external_dns(&self) -> bool {
+        self.door.as_deref() == Some(Door::ExternalDns.text())
+    }
+
+    /// The door whose clients the token lets in.
+    fn token_door(&self) -> Result<TokenDoor, Refused> {
+        if !self.is_external_dns() {
+            return Ok(TokenDoor::Native);
+        }
+        let fields = TermFields {
+            on_conflict: self.on_conflict.as_deref(),
+            share: self.share,
+            adopt_equal: self.adopt_equal,
+            ttl_min: self.ttl_min,
+            ttl_max: self.ttl_max,
+            brake: self.brake.as_ref(),
+        };
+        door_terms::terms(&fields).map(TokenDoor::ExternalDns)
+    }
+
+    /// A key writes for one owner, which is named after it if nothing else is said.
+    fn key_owner(&self) -> String {
+        self.owner.clone().unwrap_or_else(|| format!("pdns:{}", self.name))
+    }
+}
+
+/// Fewest and most octets of a secret that the operator gives.
+const SECRET: std::ops::RangeInclusive<usize> = 8..=256;
+
+/// The secret of a new token.
+fn secret(fields: &CreateFields) -> Result<token::Minted, Refused> {
+    let minted = token::mint()?;
+    let Some(given) = &fields.secret else { return Ok(minted) };
+    if !SECRET.contains(&given.len()) || !given.bytes().all(|octet| octet.is_ascii_graphic()) {
+        let (least, most) = (SECRET.start(), SECRET.end());
+        return Err(Refused::bad_request(format!("secret is {least} to {most} visible ASCII characters")));
+    }
+    Ok(token::Minted { hash: token::hash(given), text: given.clone(), ..minted })
 }
 
 async fn list(call: Call) -> Result<Response, Refused> {
@@ -86,9 +207,14 @@ async fn create(call: Call) -> Result<Response, Refused> {
     if fields.name.is_empty() || fields.name.len() > MAX_TEXT || fields.name.chars().any(char::is_control) {
         return Err(Refused::bad_request(format!("name is 1 to {MAX_TEXT} octets without control characters")));
     }
+    let key = fields.settings()?;
     let role = match (fields.role.as_deref(), fields.owner.as_deref()) {
-        // A door is opened for one owner: by default the one that is named as the token is.
-        (Some("owner") | None, None) if fields.door.is_some() => {
+        (Some("owner") | None, _) if key.is_some() => Role::Owner(owner_id("owner", &fields.key_owner())?),
+        (Some(_), _) if key.is_some() => {
+            return Err(Refused::bad_request("a key of a door has the role owner"));
+        }
+        // A client works for one owner: by default the one that is named as the token is.
+        (Some("owner") | None, None) if fields.is_external_dns() => {
             if !is_door_owner(&fields.name) {
                 return Err(Refused::bad_request(
                     "a token of a door needs `owner`, or a name of 1 to 63 of a-z, 0-9 and -, which makes externaldns:<name>",
@@ -96,7 +222,7 @@ async fn create(call: Call) -> Result<Response, Refused> {
             }
             Role::Owner(owner_id("owner", &format!("{DOOR_OWNER}{}", fields.name))?)
         }
-        (Some("admin" | "read"), _) if fields.door.is_some() => {
+        (Some("admin" | "read"), _) if fields.is_external_dns() => {
             return Err(Refused::bad_request("a token of a door has the role owner"));
         }
         (Some("owner") | None, Some(owner)) => Role::Owner(owner_id("owner", owner)?),
@@ -114,8 +240,11 @@ async fn create(call: Call) -> Result<Response, Refused> {
     };
     let limits = limits(&fields)?;
     let expires = fields.expires_at.as_deref().map(|text| expiry(text, call.state.clock.now())).transpose()?;
-    let minted = token::mint()?;
-    let new = NewToken { id: minted.id.clone(), name: fields.name, role, limits, hash: minted.hash, expires };
+    let minted = secret(&fields)?;
+    if fields.secret.is_some() && call.state.reader.token_by_text(&minted.text).await?.is_some() {
+        return Err(Refused::bad_request("this secret is that of another token already"));
+    }
+    let new = NewToken { id: minted.id.clone(), name: fields.name, role, limits, hash: minted.hash, expires, key };
     let mut shown = shown(&new);
     if !call.dry_run()? {
         shown.created_at = Some(show::moment(call.state.clock.now()));
@@ -139,11 +268,12 @@ fn shown(new: &NewToken) -> TokenDocument {
         zones: new.limits.zones.clone(),
         names: new.limits.names.iter().map(show::name_limit).collect(),
         types: new.limits.types.iter().map(Rtype::to_string).collect(),
-        door: show::door(new.limits.door).map(str::to_owned),
-        external_dns: show::door_terms(new.limits.door),
         created_at: None,
         expires_at: new.expires.map(show::moment),
         token: None,
+        door: show::door(new.key.is_some(), new.limits.door).map(str::to_owned),
+        external_dns: show::door_terms(new.limits.door),
+        key: new.key.as_deref().map(KeyDocument::of),
     }
 }
 
@@ -166,77 +296,8 @@ fn limits(fields: &CreateFields) -> Result<TokenLimits, Refused> {
         zones: fields.zones.clone(),
         names: names.collect::<Result<_, _>>()?,
         types: types.collect::<Result<_, _>>()?,
-        door: door(fields)?,
+        door: fields.token_door()?,
     })
-}
-
-/// The door that the token opens, with its terms.
-fn door(fields: &CreateFields) -> Result<TokenDoor, Refused> {
-    let has_terms = fields.on_conflict.is_some()
-        || fields.share.is_some()
-        || fields.adopt_equal.is_some()
-        || fields.ttl_min.is_some()
-        || fields.ttl_max.is_some()
-        || fields.brake.is_some();
-    match fields.door.as_deref() {
-        None if has_terms => {
-            Err(Refused::bad_request("onConflict, share, adoptEqual, ttlMin, ttlMax and brake need `door`"))
-        }
-        None => Ok(TokenDoor::Native),
-        Some(word) if word == Door::ExternalDns.text() => terms(fields).map(TokenDoor::ExternalDns),
-        Some(other) => {
-            let other: String = other.chars().take(64).collect();
-            Err(Refused::bad_request(format!("door is externaldns, not `{}`", other.escape_debug())))
-        }
-    }
-}
-
-fn terms(fields: &CreateFields) -> Result<DoorTerms, Refused> {
-    let ttls = [fields.ttl_min, fields.ttl_max];
-    let is_crossed = fields.ttl_min.zip(fields.ttl_max).is_some_and(|(min, max)| min > max);
-    if is_crossed || ttls.into_iter().flatten().any(|ttl| ttl > MAX_TTL) {
-        return Err(Refused::bad_request(format!("ttlMin and ttlMax are at most {MAX_TTL}, the lower one first")));
-    }
-    Ok(DoorTerms {
-        on_conflict: match fields.on_conflict.as_deref() {
-            Some("queue") | None => OnConflict::Queue,
-            Some("reject") => OnConflict::Reject,
-            Some(_) => return Err(Refused::bad_request("onConflict is queue or reject")),
-        },
-        sharing: if fields.share == Some(true) { Sharing::Shared } else { Sharing::Exclusive },
-        adopting: if fields.adopt_equal == Some(true) { Adopting::Equal } else { Adopting::Never },
-        ttl_min: fields.ttl_min,
-        ttl_max: fields.ttl_max,
-        brake: brake(fields.brake.as_ref())?,
-    })
-}
-
-fn brake(given: Option<&Value>) -> Result<Brake, Refused> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Numbers {
-        min: Option<u64>,
-        percent: Option<u64>,
-        last: Option<u64>,
-    }
-    match given {
-        None | Some(Value::Null | Value::Bool(true)) => Ok(Brake::default()),
-        Some(Value::Bool(false)) => Ok(Brake::Off),
-        Some(other) => {
-            let read = Numbers::deserialize(other).ok().filter(|one| one.percent.is_none_or(|percent| percent <= 100));
-            let read = read.ok_or_else(|| {
-                Refused::bad_request(
-                    "brake is false, or {\"min\": 10, \"percent\": 30, \"last\": 3} with whole numbers",
-                )
-            })?;
-            let Brake::On { min, percent, last } = Brake::default() else { return Ok(Brake::Off) };
-            Ok(Brake::On {
-                min: read.min.unwrap_or(min),
-                percent: read.percent.unwrap_or(percent),
-                last: read.last.unwrap_or(last),
-            })
-        }
-    }
 }
 
 fn expiry(text: &str, now: Moment) -> Result<Moment, Refused> {
