@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{PlaceFlags, ServeFlags, Settings};
+use crate::config::{Config, PlaceFlags, ServeFlags, Settings};
 use client::{Client, ClientFlags};
 use failure::Failure;
 use output::Format;

@@ -11,6 +11,7 @@ use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::wire::presentation::rdata_from_text;
 use crate::wire::rdata::canonical;
+use crate::zone::check::{Fault, Severity, check};
 use crate::zone::node::RRset;
 use crate::zone::serial;
 
@@ -195,12 +196,50 @@ pub(super) fn zone(origin: &Name, document: ZoneDocument, findings: &mut Vec<Fin
             (name, RRset { rtype, ttl, records: records.into_values().collect() })
         })
         .collect();
+    let rrsets = fitting(origin, rrsets, findings);
     for (rtype, what) in [(Rtype::SOA, "SOA"), (Rtype::NS, "NS")] {
         if !rrsets.iter().any(|(name, rrset)| name == origin && rrset.rtype == rtype) {
             return Err(format!("it has no {what} that is served, so it cannot be one"));
         }
     }
     Ok(Taken { origin: origin.clone(), rrsets, keys })
+}
+
+/// Without the RRsets that cannot stand where they are, of which PowerDNS's backends take all.
+fn fitting(origin: &Name, mut rrsets: Vec<(Name, RRset)>, findings: &mut Vec<Finding>) -> Vec<(Name, RRset)> {
+    loop {
+        let mut out: BTreeMap<usize, String> = BTreeMap::new();
+        for issue in check(origin, &rrsets).into_iter().filter(|issue| issue.severity() == Severity::Error) {
+            let at = |rtype: Rtype| rrsets.iter().position(|(name, rrset)| *name == issue.name && rrset.rtype == rtype);
+            let loser = match &issue.fault {
+                // The one that redirects all is what most queries get; at an apex nothing can be redirected.
+                Fault::CnameBeside(_) if issue.name == *origin => at(Rtype::CNAME),
+                Fault::CnameBeside(other) => at(*other),
+                // PowerDNS answers with addresses that are there, too.
+                Fault::AliasBeside(_) => at(Rtype::ALIAS),
+                Fault::NoSoa
+                | Fault::SoaBelowApex
+                | Fault::SeveralRecords
+                | Fault::TooManyRecords(_)
+                | Fault::TooManyOctets(_)
+                | Fault::TooManyTypes(_)
+                | Fault::NoNs
+                | Fault::AtWildcard
+                | Fault::DnameAtCut
+                | Fault::Occluded(..)
+                | Fault::NoAddress(_) => issue.rrset,
+            };
+            out.extend(loser.map(|at| (at, issue.to_string())));
+        }
+        if out.is_empty() {
+            return rrsets;
+        }
+        for (at, reason) in out.into_iter().rev() {
+            let (name, rrset) = rrsets.remove(at);
+            let rtype = rrset.rtype.to_string();
+            findings.push(Finding::of(origin, &name.to_string(), &rtype, What::LeftOut, reason));
+        }
+    }
 }
 
 /// Name and type of an RRset that can be here.
@@ -263,6 +302,8 @@ mod tests {
               {"name": "u.example.com.", "type": "URL", "ttl": 60, "records": [{"content": "http://example.net/"}]},
               {"name": "t.example.com.", "type": "TYPE65300", "ttl": 60, "records": [{"content": "\\# 2 abcd"}]},
               {"name": "l.example.com.", "type": "ALIAS", "ttl": 60, "records": [{"content": "web.example.net."}]},
+              {"name": "c.example.com.", "type": "CNAME", "ttl": 60, "records": [{"content": "a.example.com."}]},
+              {"name": "c.example.com.", "type": "TXT", "ttl": 60, "records": [{"content": "\"beside\""}]},
               {"name": "s.example.com.", "type": "DNSKEY", "ttl": 60, "records": [{"content": "257 3 13 AAAA"}]}"#,
         );
         let taken = taken.expect("a zone");
@@ -273,6 +314,7 @@ mod tests {
                 "example.com. NS",
                 "example.com. SOA",
                 "a.example.com. A",
+                "c.example.com. CNAME",
                 "l.example.com. ALIAS",
                 "t.example.com. TYPE65300"
             ]
@@ -289,6 +331,7 @@ mod tests {
                 (What::LeftOut, "a.example.net."),
                 (What::LeftOut, "u.example.com."),
                 (What::NotTaken, "s.example.com."),
+                (What::LeftOut, "c.example.com."),
             ]
         );
     }
