@@ -5,6 +5,7 @@ mod diff;
 mod files;
 mod findings;
 mod history;
+mod migrate;
 mod writes;
 
 #[path = "../support/service.rs"]
