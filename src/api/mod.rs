@@ -14,6 +14,7 @@ pub mod json;
 pub mod keys;
 pub mod listen;
 pub mod native;
+pub mod pace;
 pub mod paging;
 pub mod powerdns;
 pub mod problem;

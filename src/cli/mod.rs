@@ -3,6 +3,7 @@
 
 mod alias;
 mod apply;
+mod backup;
 mod client;
 mod completion;
 mod config;
@@ -13,6 +14,7 @@ mod findings;
 mod follow;
 mod history;
 mod hold;
+mod manual;
 mod migrate;
 mod output;
 mod owner;
@@ -94,6 +96,22 @@ enum Command {
     /// The configuration: check, show, reload
     #[command(subcommand)]
     Config(config::Command),
+    /// Copy the store into a new file, while a server may write to it
+    Backup {
+        /// The file; it must not be there yet
+        file: std::path::PathBuf,
+    },
+    /// Put a copy made by `backup` in the place of the store; no server may have it open
+    Restore {
+        /// The copy
+        file: std::path::PathBuf,
+    },
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Manual {
+        /// The folder
+        folder: std::path::PathBuf,
+    },
     /// A script for completion of commands and flags: bash, zsh, fish
     Completion {
         /// The shell
@@ -143,6 +161,9 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     if let Command::Zone(zone::Command::Check(flags)) = &command {
         return zone::check(flags, format);
     }
+    if let Command::Manual { folder } = &command {
+        return manual::write(folder);
+    }
     if let Command::Completion { shell } = command {
         return completion::run(shell);
     }
@@ -151,9 +172,19 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::failed(format!("the program could not start: {error}")))?;
     runtime.block_on(async move {
+        match &command {
+            Command::Backup { file } => return backup::backup(file, &place, environment(), format).await,
+            Command::Restore { file } => return backup::restore(file, &place, environment(), format).await,
+            _ => {}
+        }
         let client = Client::new(&client, &place, environment())?;
         match command {
-            Command::Serve(_) | Command::Completion { .. } => Ok(()),
+            // These were done above.
+            Command::Serve(_)
+            | Command::Completion { .. }
+            | Command::Manual { .. }
+            | Command::Backup { .. }
+            | Command::Restore { .. } => Ok(()),
             Command::Zone(command) => zone::run(command, &client, format).await,
             Command::Record(command) => record::run(command, &client, format).await,
             Command::Apply(flags) => apply::run(flags, &client, format).await,

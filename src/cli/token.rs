@@ -15,7 +15,7 @@ use crate::telemetry::note;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Make a token; its text is shown once
-    Create(CreateFlags),
+    Create(Box<CreateFlags>),
     /// List tokens
     List,
     /// Delete a token: it is refused from then on
@@ -80,7 +80,7 @@ fn field(text: &str) -> Result<(String, Value), String> {
 
 pub(super) async fn run(command: Command, client: &Client, format: Format) -> Result<(), Failure> {
     match command {
-        Command::Create(flags) => create(flags, client, format).await,
+        Command::Create(flags) => create(*flags, client, format).await,
         Command::List => list(&client.get_all("/v1/tokens", &[]).await?, format),
         Command::Delete { id } => {
             let path = path(&["v1", "tokens", &id]);

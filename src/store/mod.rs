@@ -2,6 +2,7 @@
 
 pub mod alias;
 pub mod attachments;
+pub mod backup;
 mod codec;
 mod columns;
 pub mod error;

@@ -48,6 +48,11 @@ statements! {
     COMMIT = "COMMIT";
     ROLLBACK = "ROLLBACK";
     READ_META = "SELECT revision, next_owner, next_zone, identity FROM meta";
+    COPY_INTO = "VACUUM INTO ?1";
+    INTEGRITY = "PRAGMA integrity_check(1)";
+    NEWEST_MIGRATION = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
+    FORGET_PAGES = "PRAGMA shrink_memory";
+    TOUCH_META = "UPDATE meta SET revision = revision";
     WRITE_META = "UPDATE meta SET revision = ?1, next_owner = ?2, next_zone = ?3";
 
     OWNERS_BY_NAME = concat!("
@@ -566,6 +571,11 @@ mod tests {
                 "CHILDREN",
                 "TOKENS",
                 "READ_META",
+                "COPY_INTO",
+                "INTEGRITY",
+                "NEWEST_MIGRATION",
+                "FORGET_PAGES",
+                "TOUCH_META",
                 "WRITE_META",
                 "SUBTREE",
             ];

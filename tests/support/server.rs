@@ -98,6 +98,13 @@ impl Server {
         let _ = self.child.wait();
     }
 
+    /// Sets the limit of its file descriptors while it runs.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn limit_descriptors(&self, most: u64) {
+        let (limit, id) = (format!("--nofile={most}:20000"), self.child.id().to_string());
+        assert!(Command::new("prlimit").args([&limit, "--pid", &id]).status().expect("prlimit runs").success());
+    }
+
     /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
@@ -173,6 +180,12 @@ impl Server {
             (status, serde_json::from_str(&text).unwrap_or(Value::Null))
         })
     }
+}
+
+/// Runs the binary in a folder, without a server.
+#[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+pub(crate) fn tenured(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(binary()).args(arguments).current_dir(folder).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
 /// Runs a future to its end on a runtime of its own.
