@@ -107,7 +107,7 @@ pub(super) async fn run(old: Old, new: SocketAddr, migration: &Migration) -> Res
     let questions = Arc::new(questions(&migration.zones, old));
     let progress = bar("answers", questions.len());
     let (next, content) = (Arc::new(AtomicUsize::new(0)), Arc::new(content(&migration.zones, old)));
-    let mut workers: JoinSet<Result<Vec<(usize, Reply, Reply)>, String>> = JoinSet::new();
+    let mut workers: JoinSet<Result<Vec<Different>, String>> = JoinSet::new();
     for _ in 0..IN_FLIGHT.min(questions.len()) {
         let (questions, next, progress) = (Arc::clone(&questions), Arc::clone(&next), progress.clone());
         let content = Arc::clone(&content);
@@ -158,6 +158,9 @@ pub(super) async fn run(old: Old, new: SocketAddr, migration: &Migration) -> Res
 
 /// An answer, or why there is none.
 type Reply = Result<Answer, String>;
+
+/// The position of a question, with the old answer and the new one.
+type Different = (usize, Reply, Reply);
 
 /// Each name and type there is, addresses of each name, what a wildcard makes, and a name that is not there.
 fn questions(zones: &[Taken], old: Old) -> Vec<Question> {
