@@ -18,6 +18,7 @@ use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
 use hickory_resolver::proto::serialize::binary::BinEncodable;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -35,6 +36,8 @@ const TRY: Duration = Duration::from_secs(1);
 const LOOKUP: Duration = Duration::from_secs(3);
 /// Most requests at once on a TCP connection to a server.
 const MAX_PER_CONNECTION: usize = 1_024;
+/// Most tries at once of a server that rests: it costs what a live one costs, and for nothing.
+const MAX_TRIALS: usize = 64;
 /// Octets of a UDP answer that servers are told to keep to (DNS flag day 2020).
 const UDP_SIZE: u16 = 1_232;
 
@@ -94,6 +97,8 @@ struct Members {
     /// What each said.
     tallies: Vec<Tally>,
     ports: Vec<Arc<Port>>,
+    /// Room for tries of each while it rests.
+    trials: Vec<Arc<Semaphore>>,
     began: Instant,
 }
 
@@ -153,6 +158,7 @@ impl Members {
             servers: Mutex::new(Servers::new(addresses.len())),
             tallies: addresses.iter().map(|_| Tally::default()).collect(),
             ports: addresses.iter().map(|one| Arc::new(Port::new(*one))).collect(),
+            trials: addresses.iter().map(|_| Arc::new(Semaphore::new(MAX_TRIALS))).collect(),
             addresses,
             began: Instant::now(),
         })
@@ -234,7 +240,15 @@ impl Members {
                     {
                         let (resolver, name) = (resolver.clone(), name.clone());
                         running.push((upstream, Instant::now()));
+                        let standing = self.servers(|servers, now| servers.standing(upstream, now));
+                        let trials = self.trials.get(usize::from(upstream.0)).filter(|_| standing == Standing::Rests);
+                        let trials = trials.cloned();
                         tries.spawn(async move {
+                            // A server that says nothing is asked by some; the others wait for what becomes of those.
+                            let _room = match trials {
+                                Some(trials) => trials.acquire_owned().await.ok(),
+                                None => None,
+                            };
                             let began = Instant::now();
                             let answer = tokio::select! {
                                 answer = ask_one(&resolver, name, family) => answer,

@@ -14,7 +14,7 @@ const REST: Duration = Duration::from_secs(5);
 /// Least wait for a server before the next is asked as well.
 const LEAST_HEDGE: Duration = Duration::from_millis(300);
 
-/// How it stands with a server after a failure.
+/// How it stands with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It may be asked again.
@@ -66,6 +66,16 @@ impl Servers {
     pub(super) fn hedge_after(&self, upstream: Upstream) -> Duration {
         let smoothed = self.0.get(usize::from(upstream.0)).and_then(|server| server.smoothed).unwrap_or_default();
         (smoothed * 2).max(LEAST_HEDGE)
+    }
+
+    /// How it stands with a server.
+    pub(super) fn standing(&self, upstream: Upstream, now: Duration) -> Standing {
+        let server = self.0.get(usize::from(upstream.0));
+        if server.is_some_and(|server| server.rests_until.is_some_and(|until| now < until)) {
+            Standing::Rests
+        } else {
+            Standing::Fit
+        }
     }
 
     /// A server had not answered when another one did: it takes at least so long.

@@ -66,7 +66,8 @@ async fn actor(headers: &HeaderMap, reader: &Reader, now: Moment) -> Result<Acto
     let stored = row.as_ref().map_or([0; 32], |row| row.hash);
     let right = token::matches(secret, &stored);
     match row {
-        Some(row) if right && row.expires.is_none_or(|expires| now < expires) => {
+        // A key of another door is none here.
+        Some(row) if right && row.key.is_none() && row.expires.is_none_or(|expires| now < expires) => {
             Ok(Actor { token: row.id, role: row.role, limits: row.limits, door: Door::Native })
         }
         Some(_) | None => Err(Refused::new(Code::Unauthorized, "this token is unknown, wrong or expired: use another")),

@@ -36,6 +36,8 @@ pub enum BodyLimit {
     Nothing,
     /// 1 MiB.
     Small,
+    /// 32 MiB: requests of the PowerDNS door.
+    Door,
     /// 64 MiB: apply and change.
     Records,
     /// 256 MiB: zone files.
@@ -48,6 +50,7 @@ impl BodyLimit {
         match self {
             BodyLimit::Nothing => 0,
             BodyLimit::Small => SMALL,
+            BodyLimit::Door => 32 * SMALL,
             BodyLimit::Records => 64 * SMALL,
             BodyLimit::ZoneFile => 256 * SMALL,
         }
@@ -56,7 +59,7 @@ impl BodyLimit {
     fn weight(self) -> usize {
         match self {
             BodyLimit::Nothing | BodyLimit::ZoneFile => 1,
-            BodyLimit::Small | BodyLimit::Records => JSON_WEIGHT,
+            BodyLimit::Small | BodyLimit::Door | BodyLimit::Records => JSON_WEIGHT,
         }
     }
 }
@@ -218,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_of_the_largest_size_has_room_when_it_is_alone() {
-        for limit in [BodyLimit::Small, BodyLimit::Records, BodyLimit::ZoneFile] {
+        for limit in [BodyLimit::Small, BodyLimit::Door, BodyLimit::Records, BodyLimit::ZoneFile] {
             let mut room = Room::default();
             assert!(room.grow(&Bodies::default(), limit.octets(), limit).is_ok(), "{limit:?}");
         }

@@ -1,6 +1,7 @@
 //! The documents of the API as values: what handlers write and the command line reads (ownership.md sections 3, 4, 6).
 //! Keys are camelCase; times are RFC 3339 in UTC; names are in presentation form with their final dot.
 
+pub use super::keys::TokenDocument;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -292,39 +293,6 @@ pub struct ChangeDocument {
     pub before: Value,
     /// After; null if it is gone.
     pub after: Value,
-}
-
-/// A token without its secret.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TokenDocument {
-    /// Its id.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// `admin`, `owner`, `read`.
-    pub role: String,
-    /// The root owner of role `owner`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// Globs of zones it is limited to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub zones: Vec<String>,
-    /// Names it is limited to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub names: Vec<String>,
-    /// Types it is limited to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub types: Vec<String>,
-    /// When it was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<String>,
-    /// When it ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<String>,
-    /// The whole text; only in the answer that made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
 }
 
 /// Who stands in the way.

@@ -11,10 +11,12 @@ mod explained;
 pub mod failures;
 pub mod findings;
 pub mod json;
+pub mod keys;
 pub mod listen;
 pub mod native;
 pub mod pace;
 pub mod paging;
+pub mod powerdns;
 pub mod problem;
 pub mod readiness;
 pub mod reload;
@@ -113,7 +115,7 @@ pub fn router_of(state: ApiState, part: Part) -> Router {
     for route in native::routes().into_iter().filter(belongs) {
         router = route.add_to(router, &state, &gates);
     }
-    router
+    powerdns::add_to(router, &state, &gates)
         .fallback(|| async { Refused::no_route() })
         .method_not_allowed_fallback(|| async { Refused::wrong_method() })
         .layer(middleware::from_fn(with_request_id))

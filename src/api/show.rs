@@ -10,6 +10,7 @@ use super::documents::{
     TtlPolicyDocument, WarningDocument, ZoneDocument,
 };
 use super::findings::DanglingDocument;
+use super::keys::KeyDocument;
 use crate::ledger::actor::{NameLimit, Role};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::code::Code;
@@ -194,8 +195,13 @@ pub fn token(row: &TokenRow) -> TokenDocument {
         created_at: Some(moment(row.created)),
         expires_at: row.expires.map(moment),
         token: None,
+        door: row.key.as_ref().map(|_| POWERDNS.to_owned()),
+        key: row.key.as_deref().map(KeyDocument::of),
     }
 }
+
+/// The word of the door that keys are for.
+pub const POWERDNS: &str = "powerdns";
 
 /// The word of a role, and its root owner.
 pub fn role(role: &Role) -> (&'static str, Option<String>) {

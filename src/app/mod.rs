@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use listenfd::ListenFd;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -108,6 +108,8 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
         terms: terms.clone(),
         accept_older_store: flags.accept_older_store,
     };
+    // From here on: one that comes while the server starts must not end it.
+    let hangup = signal(SignalKind::hangup()).map_err(|error| error.to_string())?;
     // On a thread of the runtime, so that the threads of the store step back too.
     let runtime = tokio::runtime::Handle::current();
     let started = tokio::task::spawn_blocking(move || runtime.block_on(control::start(options)));
@@ -223,7 +225,7 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
     greet(&config, &handle, &listeners, http_address, admin_address, &https);
     let watching = certificates.map(|certificates| certified::watch(certificates, readiness.clone(), clock.clone()));
     notify::tell("READY=1");
-    wait_for_end(&readiness, &reloader, &live.lame_duck).await?;
+    wait_for_end(hangup, &readiness, &reloader, &live.lame_duck).await?;
     drop(ended);
     for task in https.into_iter().map(|(_, task)| task).chain(watching) {
         task.abort();
@@ -436,10 +438,14 @@ fn greet(
 
 /// Waits for a signal to end, and with SIGTERM for the lame-duck time too, so that balancers notice. SIGHUP reads the
 /// configuration again.
-async fn wait_for_end(readiness: &Readiness, reloader: &Reloader, lame_duck: &AtomicU16) -> Result<(), String> {
+async fn wait_for_end(
+    mut hangup: Signal,
+    readiness: &Readiness,
+    reloader: &Reloader,
+    lame_duck: &AtomicU16,
+) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
-    let mut hangup = signal(SignalKind::hangup()).map_err(|error| error.to_string())?;
     let patience = loop {
         tokio::select! {
             _ = terminate.recv() => break match std::io::stdout().is_terminal() {

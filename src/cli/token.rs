@@ -1,5 +1,7 @@
 //! `tenured token …`.
 
+use std::path::{Path, PathBuf};
+
 use clap::{Args, Subcommand};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -13,7 +15,7 @@ use crate::telemetry::note;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Make a token; its text is shown once
-    Create(CreateFlags),
+    Create(Box<CreateFlags>),
     /// List tokens
     List,
     /// Delete a token: it is refused from then on
@@ -26,10 +28,32 @@ pub(super) enum Command {
 #[derive(Args, Debug)]
 pub(super) struct CreateFlags {
     /// A name for people
-    name: String,
+    #[arg(required_unless_present = "named")]
+    name: Option<String>,
+    /// The same, as a flag
+    #[arg(long = "name", value_name = "NAME", conflicts_with = "name")]
+    named: Option<String>,
     /// What it may do
     #[arg(long, value_name = "ROLE", default_value = "owner", value_parser = ["admin", "owner", "read"])]
     role: String,
+    /// The API that it is for; powerdns makes a key of the PowerDNS door
+    #[arg(long, value_name = "DOOR", default_value = "native", value_parser = ["native", "powerdns"])]
+    door: String,
+    /// Of a key: the kind of controller, which sets the defaults of all below
+    #[arg(long, value_name = "PROFILE", requires = "door", value_parser = ["generic", "dns-operator", "external-dns", "acme"])]
+    profile: Option<String>,
+    /// Of a key: a file with the secret that clients have already
+    #[arg(long, value_name = "FILE", requires = "door")]
+    secret_file: Option<PathBuf>,
+    /// Of a key: what reads show
+    #[arg(long, value_name = "VIEW", requires = "door", value_parser = ["all", "own"])]
+    view: Option<String>,
+    /// Of a key: what a refused record set does to the rest of its request
+    #[arg(long, value_name = "HOW", requires = "door", value_parser = ["reject", "partial", "quiet"])]
+    conflicts: Option<String>,
+    /// Of a key: any other field, as takeover=true; may repeat
+    #[arg(long = "set", value_name = "FIELD=VALUE", requires = "door", value_parser = field)]
+    fields: Vec<(String, Value)>,
     /// Of role owner: the owner that it may write for, with all below it
     #[arg(long, value_name = "ID")]
     owner: Option<String>,
@@ -47,9 +71,16 @@ pub(super) struct CreateFlags {
     expires: Option<String>,
 }
 
+/// A field of a key with its value: JSON, or a text.
+fn field(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text.split_once('=').ok_or("a field is written FIELD=VALUE")?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok((key.to_owned(), value))
+}
+
 pub(super) async fn run(command: Command, client: &Client, format: Format) -> Result<(), Failure> {
     match command {
-        Command::Create(flags) => create(flags, client, format).await,
+        Command::Create(flags) => create(*flags, client, format).await,
         Command::List => list(&client.get_all("/v1/tokens", &[]).await?, format),
         Command::Delete { id } => {
             let path = path(&["v1", "tokens", &id]);
@@ -65,14 +96,28 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
 }
 
 async fn create(flags: CreateFlags, client: &Client, format: Format) -> Result<(), Failure> {
-    if flags.role == "owner" && flags.owner.is_none() {
+    let is_key = flags.door != "native";
+    if flags.role == "owner" && flags.owner.is_none() && !is_key {
         let what = "a token of role owner needs --owner ID; or give --role admin or --role read";
         return Err(Failure::Usage(what.to_owned()));
     }
-    let mut body = Map::from_iter([("name".to_owned(), json!(flags.name)), ("role".to_owned(), json!(flags.role))]);
-    for (key, value) in [("owner", flags.owner), ("expiresAt", flags.expires)] {
+    let name = flags.name.or(flags.named).unwrap_or_default();
+    let mut body = Map::from_iter([("name".to_owned(), json!(name)), ("role".to_owned(), json!(flags.role))]);
+    if is_key {
+        body.insert("door".to_owned(), json!(flags.door));
+    }
+    let secret = flags.secret_file.map(|path| read_secret(&path)).transpose()?;
+    for (key, value) in [
+        ("owner", flags.owner),
+        ("expiresAt", flags.expires),
+        ("profile", flags.profile),
+        ("secret", secret),
+        ("view", flags.view),
+        ("conflicts", flags.conflicts),
+    ] {
         body.extend(value.map(|value| (key.to_owned(), Value::String(value))));
     }
+    body.extend(flags.fields);
     for (key, values) in [("zones", flags.zones), ("names", flags.names), ("types", flags.types)] {
         if !values.is_empty() {
             body.insert(key.to_owned(), json!(values));
@@ -89,9 +134,15 @@ async fn create(flags: CreateFlags, client: &Client, format: Format) -> Result<(
     Ok(())
 }
 
+fn read_secret(path: &Path) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Usage(format!("{} cannot be read: {error}", path.display())))?;
+    Ok(text.trim().to_owned())
+}
+
 fn rights(token: &TokenDocument) -> String {
     match &token.owner {
-        Some(owner) => format!("{} {owner}", token.role),
+        Some(owner) => format!("{} {owner}", token.door.as_deref().unwrap_or(&token.role)),
         None => token.role.clone(),
     }
 }

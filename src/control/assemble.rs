@@ -163,7 +163,7 @@ pub fn assemble(snapshot: &mut Snapshot, plan: &mut Plan, terms: &Terms, now: Mo
                 zone.set(&name, &rrsets);
             }
             if is_changed {
-                let new = if is_new { old } else { asked.unwrap_or_else(|| serial::next(old, now)) };
+                let new = if is_new { old } else { asked.unwrap_or_else(|| draft.row.next_serial(now)) };
                 set_serial(zone, new);
                 serial = Some(new);
             }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::assemble;
+use super::assertions::Assertions;
 use super::dangling::{self, Found, Kept, Refs};
 use super::handle::{Conditions, Request};
 use super::loops::{self, Closing};
@@ -92,6 +93,8 @@ pub(super) struct Controller {
     pub(super) unsaved: Unsaved,
     /// What was refused because of another owner.
     pub(super) refused: Memory,
+    /// Claims that were asked for again as they are.
+    pub(super) assertions: Assertions,
 }
 
 /// What a command came to inside its transaction.
@@ -120,6 +123,7 @@ impl Controller {
             unsaved: Unsaved::default(),
             measures,
             refused: Memory::default(),
+            assertions: Assertions::default(),
         }
     }
 
@@ -136,7 +140,10 @@ impl Controller {
                 biased;
                 // What waits in the inbox is still taken out of it.
                 () = self.stop.notified() => self.inbox.close(),
-                _ = saving.tick() => self.save().await,
+                _ = saving.tick() => {
+                    self.save().await;
+                    self.look_for_waves().await;
+                }
                 _ = probing.tick() => self.probe().await,
                 Some(update) = self.alias.recv() => self.publish_alias(update),
                 job = self.inbox.recv() => match job {
@@ -147,6 +154,9 @@ impl Controller {
             }
         }
         self.save().await;
+        if let Err(error) = self.save_assertions().await {
+            tracing::warn!(%error, "the last assertions are not written");
+        }
         if let Err(error) = self.writer.close().await {
             tracing::warn!(%error, "closing the store");
         }
@@ -225,6 +235,17 @@ impl Controller {
         let mut wrote = false;
         let mut next = Some(first);
         while let Some(Job { request, conditions, reply }) = next.take() {
+            // Whatever decides by what was last asked for finds it in the store.
+            if !matches!(request.command, Command::Patch(_)) && self.assertions.is_pending() {
+                match self.assertions.write(&mut self.writer).await {
+                    Ok(()) => wrote = true,
+                    Err(error) => {
+                        answers.push((reply, Err(unavailable())));
+                        self.fail(answers, &error).await;
+                        return;
+                    }
+                }
+            }
             match self.command(&mut working, &request, &conditions).await {
                 Ok(done) => {
                     wrote |= done.wrote;
@@ -261,6 +282,7 @@ impl Controller {
             return;
         } else {
             let revision = working.revision;
+            self.assertions.settle(true);
             self.publish(working);
             self.set_fault(None);
             self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
@@ -330,6 +352,7 @@ impl Controller {
         self.set_fault(Some(error.to_string()));
         self.writer.rollback().await;
         self.refused.reset();
+        self.assertions.settle(false);
         for (reply, answer) in answers {
             let _ = reply.send(answer.and(Err(unavailable())));
         }
@@ -395,6 +418,18 @@ impl Controller {
             Ok(plan) => plan,
             Err(refusal) => return Ok(Attempt::refused(refusal)),
         };
+        if let Command::Patch(patch) = command
+            && !request.dry_run
+        {
+            if patch.key.wave {
+                self.assertions.follow(&plan, now);
+            }
+            // What is only asked for again costs no commit.
+            if plan.is_assertion() {
+                self.assertions.defer(&plan, now);
+                return Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: false }));
+            }
+        }
         let once = conditions.once.as_ref().filter(|_| !request.dry_run);
         if !request.dry_run && plan.is_empty() && once.is_none() {
             return Ok(Attempt::Done(Done { answer: Ok(plan.report), wrote: false }));

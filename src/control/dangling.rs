@@ -243,6 +243,10 @@ pub(super) fn keep(kept: &mut Kept, command: &Command, plan: &Plan, found: &Foun
         | Command::Purge(_)
         | Command::Sweep(_)
         | Command::UndoSweep(_)
+        | Command::OpenZone(_)
+        | Command::ShowZone(_)
+        | Command::Patch(_)
+        | Command::Lapse(_)
         | Command::CreateToken(_)
         | Command::DeleteToken(_) => return false,
     }

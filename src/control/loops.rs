@@ -1,13 +1,16 @@
 //! ALIAS records that would lead back to themselves: looked for in what a command would publish, and refused record by
 //! record (alias.md section 2). Pure.
 
+use std::sync::Arc;
+
 use crate::ledger::code::Code;
-use crate::ledger::command::{BadWish, Command, Wish};
+use crate::ledger::command::{BadStep, BadWish, Command, Patch, Wish};
 use crate::ledger::plan::Plan;
 use crate::ledger::report::Problem;
 use crate::wire::codes::Rtype;
 use crate::wire::hashed::HashedName;
 use crate::wire::name::Name;
+use crate::wire::presentation;
 use crate::zone::alias::{AliasRecord, AliasRef, Family, MAX_STEPS};
 use crate::zone::content::Zone;
 use crate::zone::node::Node;
@@ -106,6 +109,8 @@ pub(super) fn refuse(command: &mut Command, closing: &Closing) -> bool {
     let wishes = match command {
         Command::Apply(apply) => &mut apply.records,
         Command::Change(change) => &mut change.upsert,
+        Command::Patch(patch) => return refuse_step(patch, closing),
+        Command::OpenZone(open) => return refuse_step(&mut open.patch, closing),
         _ => return false,
     };
     let is_it = |wish: &Wish| wish.name == closing.name && wish.rtype == closing.rtype;
@@ -121,6 +126,24 @@ pub(super) fn refuse(command: &mut Command, closing: &Closing) -> bool {
                 key: Some((closing.name.clone(), closing.rtype)),
                 problem: closing.problem.clone(),
             });
+        }
+    }
+    found
+}
+
+/// As [`refuse`], of a patch: the client is told in the words of its door.
+fn refuse_step(patch: &mut Patch, closing: &Closing) -> bool {
+    let mut found = false;
+    for step in Arc::make_mut(&mut patch.steps).iter_mut() {
+        if let Ok(own) = step
+            && own.name == closing.name
+            && own.rtype == closing.rtype
+            && let Some(record) = own.records().and_then(<[Vec<u8>]>::first)
+        {
+            found = true;
+            let content = presentation::rdata_to_text(own.rtype, record);
+            let error = format!("Record {}/{} '{content}': {}", own.name, own.rtype, closing.problem.detail);
+            *step = Err(BadStep { key: Some((closing.name.clone(), closing.rtype)), error });
         }
     }
     found

@@ -1,6 +1,7 @@
 //! The one way to change anything: commands go in by the [`Handle`], and are durable and served when they come back.
 
 pub mod assemble;
+mod assertions;
 pub mod check;
 mod controller;
 pub mod dangling;
@@ -192,6 +193,7 @@ async fn make_first_token(writer: &mut Writer, database: &Path, clock: &Clock) -
         limits: TokenLimits::default(),
         hash: minted.hash,
         expires: None,
+        key: None,
     });
     let actor = Actor::server();
     writer.begin().await?;

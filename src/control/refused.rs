@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::handle::Request;
+use crate::ledger::code::Code;
 use crate::ledger::command::{Command, Wish};
 use crate::ledger::report::{Item, ItemOutcome, Refusal, Report};
 use crate::store::refused::{RefusedKey, RefusedRow};
 use crate::store::{StoreError, Writer};
+use crate::wire::codes::Rtype;
 use crate::wire::presentation;
 use crate::zone::alias::Moment;
 
@@ -58,10 +60,10 @@ impl Memory {
         let (Some(known), Some(problem), Some(key)) = (&mut self.known, &item.problem, key_of(item)) else { return };
         let Some(holder) = &problem.holder else { return };
         // A delete of what another holds wants nothing.
-        let Some(wish) = wish_of(&request.command, item) else { return };
+        let Some((rtype, records)) = wish_of(&request.command, item) else { return };
         let mut row = RefusedRow {
             key: key.clone(),
-            values: wish.records.iter().map(|record| presentation::rdata_to_text(wish.rtype, record)).collect(),
+            values: records.iter().map(|record| presentation::rdata_to_text(rtype, record)).collect(),
             holder: holder.owner.as_str().to_owned(),
             code: problem.code.text().to_owned(),
             door: request.actor.door.text().to_owned(),
@@ -149,15 +151,22 @@ fn key_of(item: &Item) -> Option<RefusedKey> {
     })
 }
 
-fn wish_of<'a>(command: &'a Command, item: &Item) -> Option<&'a Wish> {
+/// Type and values of the wish that an item is about; a delete is none, but for one that a swap waits for.
+fn wish_of<'a>(command: &'a Command, item: &Item) -> Option<(Rtype, &'a [Vec<u8>])> {
+    let rtype: Rtype = item.rtype.parse().ok()?;
     let asked: Vec<&Wish> = match command {
         Command::Apply(apply) => apply.records.iter().flatten().collect(),
         Command::Change(change) => change.upsert.iter().flatten().collect(),
         Command::Revert(changes) => changes.iter().flat_map(|change| change.upsert.iter().flatten()).collect(),
+        Command::Patch(patch) => {
+            let steps = patch.steps.iter().flatten();
+            let mut own = steps.filter(|step| step.rtype == rtype && step.name.to_string() == item.name);
+            let is_swap = item.problem.as_ref().is_some_and(|problem| problem.code == Code::SwapRefused);
+            let records = own.find_map(|step| step.records());
+            return records.or(is_swap.then_some(&[][..])).map(|records| (rtype, records));
+        }
         _ => Vec::new(),
     };
-    let rtype = item.rtype.parse().ok()?;
-    asked
-        .into_iter()
-        .find(|wish| wish.rtype == rtype && wish.set_id == item.set_id && wish.name.to_string() == item.name)
+    let is_it = |wish: &&Wish| wish.rtype == rtype && wish.set_id == item.set_id && wish.name.to_string() == item.name;
+    asked.into_iter().find(is_it).map(|wish| (rtype, wish.records.as_slice()))
 }

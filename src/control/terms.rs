@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::loops::Closing;
 use crate::ledger::code::Code;
-use crate::ledger::command::{Command, Wish};
-use crate::ledger::owner::OwnerId;
+use crate::ledger::command::{BadWish, Command, Patch, Step, Wish};
+use crate::ledger::owner::{Labels, OwnerId};
 use crate::ledger::plan::Plan;
 use crate::ledger::report::Problem;
 use crate::wire::codes::Rtype;
@@ -85,16 +85,11 @@ impl Terms {
     /// The first ALIAS of a command that these terms do not admit; `snapshot` is the published state as the plan would
     /// make it.
     pub(super) fn first(&self, snapshot: &Snapshot, plan: &Plan, command: &Command) -> Option<Closing> {
-        let (owner, wishes) = match command {
-            Command::Apply(apply) => (&apply.owner, &apply.records),
-            Command::Change(change) => (&change.owner, &change.upsert),
-            _ => return None,
-        };
-        let aliases = wishes.iter().flatten().filter(|wish| wish.rtype == Rtype::ALIAS);
+        let (owner, aliases) = aliases(command)?;
         let lists = self.lists(plan, owner);
         let mut counted: HashSet<Name> = HashSet::new();
         for wish in aliases {
-            let problem = self.option(wish).or_else(|| target(wish, owner, &lists)).or_else(|| {
+            let problem = self.option(&wish).or_else(|| target(&wish, owner, &lists)).or_else(|| {
                 let zone = snapshot.zone_of(&wish.name)?;
                 // Of each zone once: it is the same for all its records.
                 counted.insert(zone.apex().clone()).then(|| self.quota(zone)).flatten()
@@ -149,6 +144,39 @@ impl Terms {
             Problem::new(Code::AliasQuotaExceeded, detail)
         })
     }
+}
+
+/// The ALIAS records that a command writes, and for whom.
+fn aliases(command: &Command) -> Option<(&OwnerId, Vec<Wish>)> {
+    let of = |wishes: &'_ [Result<Wish, BadWish>]| -> Vec<Wish> {
+        wishes.iter().flatten().filter(|wish| wish.rtype == Rtype::ALIAS).cloned().collect()
+    };
+    let (owner, wishes) = match command {
+        Command::Apply(apply) => (&apply.owner, of(&apply.records)),
+        Command::Change(change) => (&change.owner, of(&change.upsert)),
+        Command::Patch(patch) => (&patch.owner, patched(patch)),
+        Command::OpenZone(open) => (&open.patch.owner, patched(&open.patch)),
+        _ => return None,
+    };
+    Some((owner, wishes))
+}
+
+fn patched(patch: &Patch) -> Vec<Wish> {
+    let aliases = patch.steps.iter().flatten().filter(|step| step.rtype == Rtype::ALIAS);
+    let wish = |step: &Step| {
+        Some(Wish {
+            zone: Some(patch.zone.clone()),
+            name: step.name.clone(),
+            rtype: step.rtype,
+            set_id: String::new(),
+            ttl: None,
+            records: step.records().filter(|records| !records.is_empty())?.to_vec(),
+            alias: None,
+            share: false,
+            labels: Labels::new(),
+        })
+    };
+    aliases.filter_map(wish).collect()
 }
 
 /// Whether the lists of an owner admit a target; what is denied is denied whatever is allowed.

@@ -95,6 +95,14 @@ pub struct TokenLimits {
     pub types: Vec<Rtype>,
 }
 
+impl TokenLimits {
+    /// Whether the token may see and write this zone at all.
+    pub fn admits_zone(&self, apex: &Name) -> bool {
+        let text = apex.to_string();
+        self.zones.is_empty() || self.zones.iter().any(|glob| super::entitlement::matches_glob(glob, &text))
+    }
+}
+
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {

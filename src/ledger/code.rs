@@ -40,6 +40,8 @@ codes! {
     CnameExclusive = "cname_exclusive" 409,
     /// An ALIAS beside a CNAME, or beside addresses that its `static` option does not admit.
     AliasExclusive = "alias_exclusive" 409,
+    /// The old record stays, since the one that was to take its place is in another owner's way.
+    SwapRefused = "swap_refused" 409,
     /// A newer generation was applied.
     StaleGeneration = "stale_generation" 409,
     /// A higher epoch was seen.

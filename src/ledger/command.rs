@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use super::actor::{Role, TokenLimits};
 use super::alias_options::AliasOptions;
+use super::attachment::Comment;
+use super::key::KeySettings;
 use super::lease::LeaseKeys;
 use super::owner::{Labels, OwnerId, Source};
 use super::report::Problem;
 use super::sweep::SweepMode;
+use super::zone::Presented;
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
@@ -49,6 +52,14 @@ pub enum Command {
     Sweep(Sweep),
     /// Restores what the sweep of this number took.
     UndoSweep(u64),
+    /// Makes a zone with records, as the PowerDNS door does.
+    OpenZone(OpenZone),
+    /// Changes what the PowerDNS door shows of a zone.
+    ShowZone(ShowZone),
+    /// Does the steps of a request of the PowerDNS door.
+    Patch(Patch),
+    /// Takes queued claims out that were not asked for again.
+    Lapse(Lapse),
     /// Puts a token into the store.
     CreateToken(NewToken),
     /// Takes a token out.
@@ -432,8 +443,126 @@ pub struct NewToken {
     pub role: Role,
     /// Its limits.
     pub limits: TokenLimits,
-    /// SHA-256 of the secret's text.
+    /// SHA-256 of the secret's text; of a secret that the operator gave, of all of it.
     pub hash: [u8; 32],
     /// When it ends.
     pub expires: Option<Moment>,
+    /// Of a key of the PowerDNS door, what it does there; it is none of another API then.
+    pub key: Option<Box<KeySettings>>,
+}
+
+/// See [`Command::OpenZone`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenZone {
+    /// Its keys.
+    pub create: CreateZone,
+    /// What the door shows of it.
+    pub presented: Presented,
+    /// The first serial; none takes that of the day.
+    pub serial: Option<u32>,
+    /// Its records, for the owner of the zone. Nothing is in effect if one of them is refused.
+    pub patch: Patch,
+}
+
+/// See [`Command::ShowZone`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShowZone {
+    /// The apex.
+    pub name: Name,
+    /// All of it.
+    pub presented: Presented,
+}
+
+/// See [`Command::Patch`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// Apex of the zone.
+    pub zone: Name,
+    /// Whose claims; made if there is none and something is written.
+    pub owner: OwnerId,
+    /// The rules of the key.
+    pub key: Arc<KeySettings>,
+    /// What is asked, in the order given. Shared with the plan.
+    pub steps: Arc<Vec<Result<Step, BadStep>>>,
+}
+
+/// One RRset of a patch, read and checked by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The name, at or below the zone's apex.
+    pub name: Name,
+    /// The type.
+    pub rtype: Rtype,
+    /// What is asked.
+    pub act: Act,
+}
+
+impl Step {
+    /// The values that it writes; none for a delete.
+    pub fn records(&self) -> Option<&[Vec<u8>]> {
+        match &self.act {
+            Act::Replace { values: Some(values), .. } => Some(&values.records),
+            Act::Extend { record, .. } | Act::Prune { record } => Some(std::slice::from_ref(record)),
+            Act::Replace { values: None, .. } | Act::Delete => None,
+        }
+    }
+}
+
+/// What is asked of an RRset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// The set of values, the set of comments, or both become these; none keeps what is there. Empty values delete.
+    Replace {
+        /// Values.
+        values: Option<Values>,
+        /// Comments, by content.
+        comments: Option<Vec<Comment>>,
+    },
+    /// All of it goes.
+    Delete,
+    /// One more value.
+    Extend {
+        /// RDATA.
+        record: Vec<u8>,
+        /// Seconds; that of the RRset, if it is there.
+        ttl: u32,
+    },
+    /// One value less.
+    Prune {
+        /// RDATA.
+        record: Vec<u8>,
+    },
+}
+
+/// Values of an RRset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Values {
+    /// Seconds.
+    pub ttl: u32,
+    /// RDATA of what is served, sorted and without repeats in canonical form; of an SOA with the serial as given.
+    pub records: Vec<Vec<u8>>,
+    /// RDATA of what is not served, likewise.
+    pub disabled: Vec<Vec<u8>>,
+    /// RDATA and its text as written, where that is to be kept.
+    pub written: Vec<(Vec<u8>, String)>,
+}
+
+/// A step that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadStep {
+    /// Name and type, if those could be read.
+    pub key: Option<(Name, Rtype)>,
+    /// Why, as the client is told.
+    pub error: String,
+}
+
+/// See [`Command::Lapse`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lapse {
+    /// Whose claims.
+    pub owner: OwnerId,
+    /// What was last asked for before this goes.
+    pub before: Moment,
+    /// The claims; one that changed since stays.
+    pub claims: Vec<DueClaim>,
 }

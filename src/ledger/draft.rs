@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::attachment::AttachmentChange;
 use super::claim::{Claim, ClaimState};
 use super::fresh::Fresh;
 use super::owner::{Owner, OwnerId, OwnerNumber, OwnerState, Tombstone};
@@ -30,6 +31,8 @@ pub(super) struct Draft {
     unburied: Vec<(OwnerId, Option<String>)>,
     pub(super) history: History,
     pub(super) fresh: Option<Fresh>,
+    pub(super) attachments: Vec<AttachmentChange>,
+    pub(super) floors: BTreeMap<ZoneNumber, u32>,
     /// Claims at each name that was touched, as they were.
     before: HashMap<NameKey, Vec<Claim>>,
     /// Names whose claims stay and whose published form may still change.
@@ -55,6 +58,8 @@ impl Draft {
             unburied: Vec::new(),
             history: History::PerClaim,
             fresh: None,
+            attachments: Vec::new(),
+            floors: BTreeMap::new(),
             before: HashMap::new(),
             again: Vec::new(),
             owners_before: BTreeMap::new(),
@@ -354,6 +359,7 @@ impl Draft {
             || self.hold.is_some()
             || self.sweep.is_some()
             || !self.serials.is_empty()
+            || !self.attachments.is_empty()
             || owners.iter().any(|change| !change.is_bookkeeping());
         self.report.changed = changed;
         if changed {
@@ -374,6 +380,8 @@ impl Draft {
             hold: self.hold,
             sweep: self.sweep,
             unburied: self.unburied,
+            attachments: self.attachments,
+            floors: self.floors,
             history: self.history,
             ledger: self.ledger,
         }

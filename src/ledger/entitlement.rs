@@ -129,7 +129,7 @@ pub(super) fn check_zone_limit(actor: &Actor, apex: &Name) -> Result<(), Problem
 }
 
 /// Types that only the zone's owner writes at the apex.
-fn is_of_zone_owner(rtype: Rtype) -> bool {
+pub(super) fn is_of_zone_owner(rtype: Rtype) -> bool {
     const CDS: Rtype = Rtype(59);
     const CDNSKEY: Rtype = Rtype(60);
     matches!(
@@ -148,7 +148,7 @@ fn is_of_zone_owner(rtype: Rtype) -> bool {
 }
 
 /// Whether a glob over apexes in presentation form, final dot or not, matches; `*` stands for any octets.
-fn matches_glob(glob: &str, text: &str) -> bool {
+pub(super) fn matches_glob(glob: &str, text: &str) -> bool {
     let glob = glob.trim_end_matches('.').to_ascii_lowercase();
     let text = text.trim_end_matches('.');
     let mut parts = glob.split('*');

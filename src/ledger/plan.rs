@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::actor::Actor;
+use super::attachment::AttachmentChange;
 use super::claim::Claim;
 use super::command::{Command, NewToken};
 use super::draft::Draft;
@@ -14,7 +15,7 @@ use super::report::{Refusal, Report};
 use super::scope::{Ledger, NameKey};
 use super::sweep::{self, SweepChange};
 use super::zone::{ZoneNumber, ZoneRow};
-use super::{import, letting_go, owning, quarantine, tokens, transfer, undo, write, zones};
+use super::{import, letting_go, opening, owning, patch, quarantine, tokens, transfer, undo, write, zones};
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -137,6 +138,10 @@ pub struct Plan {
     pub sweep: Option<SweepChange>,
     /// Tombstones that are taken down, by owner and uid.
     pub unburied: Vec<(OwnerId, Option<String>)>,
+    /// What owners keep beside their claims, where that changes.
+    pub attachments: Vec<AttachmentChange>,
+    /// Serials that are to be reached by the next change, by zone: kept, and no change by themselves.
+    pub floors: BTreeMap<ZoneNumber, u32>,
     /// Form of the history.
     pub history: History,
     /// The ledger as it is then.
@@ -146,7 +151,12 @@ pub struct Plan {
 impl Plan {
     /// Whether there is nothing at all to write, not even a time.
     pub fn is_empty(&self) -> bool {
-        !self.report.changed && self.asserted.is_empty() && self.owners.is_empty() && self.tombstones.is_empty()
+        self.is_assertion() && self.asserted.is_empty()
+    }
+
+    /// Whether all that there is to write is that claims were asked for again.
+    pub fn is_assertion(&self) -> bool {
+        !self.report.changed && self.owners.is_empty() && self.tombstones.is_empty() && self.floors.is_empty()
     }
 }
 
@@ -161,6 +171,10 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::Apply(apply) => write::apply(&mut draft, actor, apply)?,
         Command::Change(change) => write::change(&mut draft, actor, change)?,
         Command::Revert(changes) => write::revert(&mut draft, actor, changes)?,
+        Command::OpenZone(open) => opening::open(&mut draft, actor, open)?,
+        Command::ShowZone(show) => opening::show(&mut draft, actor, show)?,
+        Command::Patch(asked) => patch::patch(&mut draft, actor, asked)?,
+        Command::Lapse(asked) => quarantine::lapse(&mut draft, asked),
         Command::PutOwner(put) => owning::put(&mut draft, actor, put)?,
         Command::DeleteOwner(delete) => letting_go::delete_owner(&mut draft, actor, delete)?,
         Command::Transfer(asked) => transfer::transfer(&mut draft, actor, asked)?,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::actor::Actor;
 use super::claim::{Claim, ClaimState};
-use super::command::Purge;
+use super::command::{Lapse, Purge};
 use super::draft::Draft;
 use super::entitlement;
 use super::letting_go;
@@ -78,4 +78,25 @@ pub(super) fn purge(draft: &mut Draft, actor: &Actor, purge: &Purge) -> Result<(
         letting_go::hand_zones_on(draft, None);
     }
     Ok(())
+}
+
+/// Plans [`super::command::Command::Lapse`]: what was served, changed or asked for again meanwhile stays.
+pub(super) fn lapse(draft: &mut Draft, lapse: &Lapse) {
+    let Some(owner) = draft.ledger.owner(&lapse.owner).map(|owner| owner.number) else { return };
+    for due in &lapse.claims {
+        let Some(zone) = draft.ledger.zone(&due.zone).map(|zone| zone.number) else { continue };
+        let key = NameKey { zone, name: due.name.clone() };
+        let is_meant = |one: &&Claim| {
+            one.owner == owner
+                && one.rtype == due.rtype
+                && one.set_id == due.set_id
+                && one.state == ClaimState::Queued
+                && one.revision == due.revision
+                && one.asserted < lapse.before
+        };
+        if let Some(claim) = draft.claims(&key).iter().find(is_meant).cloned() {
+            draft.remove_claim(&claim);
+            draft.report_claim(&claim, ItemOutcome::Deleted, None);
+        }
+    }
 }

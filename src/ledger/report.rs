@@ -17,6 +17,8 @@ pub struct Holder {
     pub parents: Vec<OwnerId>,
     /// Since when it holds.
     pub since: Moment,
+    /// The type of what it holds, where one claim of it stands in the way.
+    pub rtype: Option<Rtype>,
 }
 
 /// Why an item or a command was refused.

@@ -86,7 +86,7 @@ pub(super) fn stands(ledger: &Ledger, claim: &Claim) -> Result<(), Problem> {
 fn conflict(ledger: &Ledger, code: Code, wish: &Claim, other: &Claim, why: &str) -> Obstacle {
     let whose = if other.owner == wish.owner { "its owner".to_owned() } else { other.owner_id.to_string() };
     let detail = format!("{} {} is held by {whose}: {why}", other.name, other.rtype);
-    let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
+    let holder = Some(ledger.holder_of(other));
     let problem = Problem { code, detail, holder, path: Box::default() };
     if other.owner == wish.owner || other.rtype == Rtype::SOA {
         Obstacle::Standing(problem)
@@ -190,7 +190,7 @@ fn check_above(
             }
             let what = if other.rtype == Rtype::NS { "the zone cut" } else { "the DNAME" };
             let detail = format!("{} {} would be hidden by {what} at {}", wish.name, wish.rtype, key.name);
-            let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
+            let holder = Some(ledger.holder_of(other));
             return Err(Obstacle::Invalid(Problem { code: Code::Occluded, detail, holder, path: Box::default() }));
         }
     }
@@ -239,7 +239,7 @@ fn would_hide(ledger: &Ledger, wish: &Claim, other: &Claim) -> Obstacle {
         "{} {} would hide {} {} of {}: that has to go first",
         wish.name, wish.rtype, other.name, other.rtype, other.owner_id
     );
-    let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
+    let holder = Some(ledger.holder_of(other));
     Obstacle::Invalid(Problem { code: Code::Occluded, detail, holder, path: Box::default() })
 }
 
@@ -268,7 +268,7 @@ fn check_name_servers(ledger: &Ledger, zone: &ZoneRow, wish: &Claim) -> Result<(
     };
     let (Some(other), Some(server)) = (other, server) else { return Ok(()) };
     let detail = format!("{server} would be both an ALIAS and a name server of {}: it needs A and AAAA", zone.name);
-    let holder = Some(ledger.holder(other.owner, &other.owner_id, other.created));
+    let holder = Some(ledger.holder_of(other));
     Err(Obstacle::Invalid(Problem { code: Code::AliasNameServer, detail, holder, path: Box::default() }))
 }
 

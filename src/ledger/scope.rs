@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::actor::{Actor, Role};
+use super::attachment::{Attachment, AttachmentKey};
 use super::claim::Claim;
-use super::command::{Apply, BadWish, Change, Command, Fate, ImportZone, OwnerKeys, Transfer, Wish};
+use super::command::{Apply, BadWish, Change, Command, Fate, ImportZone, OwnerKeys, Patch, Transfer, Wish};
 use super::hold::Hold;
 use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
 use super::report::{Holder, Problem};
@@ -56,6 +57,10 @@ pub struct Scope {
     pub hold: Option<u64>,
     /// This sweep, with all at the names of what it took.
     pub sweep: Option<u64>,
+    /// What this owner keeps beside its claims at the names.
+    pub attachments_of: Option<OwnerId>,
+    /// How many claims this owner has, and what is on hold of it.
+    pub count_of: Option<OwnerId>,
     /// Whether the actor is bound to no owner.
     is_unbound: bool,
 }
@@ -92,6 +97,20 @@ impl Scope {
             Command::Apply(apply) => scope.add_apply(apply, zone_of),
             Command::Change(change) => scope.add_change(change, zone_of),
             Command::Revert(changes) => changes.iter().for_each(|change| scope.add_change(change, zone_of)),
+            Command::OpenZone(open) => {
+                scope.add_zone(&open.create.name);
+                scope.owners.extend(open.create.owner.clone());
+            }
+            Command::ShowZone(show) => {
+                scope.zones.insert(show.name.clone());
+            }
+            Command::Patch(patch) => scope.add_patch(patch),
+            Command::Lapse(lapse) => {
+                scope.owners.insert(lapse.owner.clone());
+                for due in &lapse.claims {
+                    scope.add_name(&due.zone, &due.name, None);
+                }
+            }
             Command::PutOwner(put) => scope.add_owner(&put.owner, &put.keys),
             Command::DeleteOwner(delete) => {
                 scope.owners.insert(delete.owner.clone());
@@ -169,6 +188,30 @@ impl Scope {
             if let Some(apex) = record.zone.clone().or_else(|| zone_of(&record.name)) {
                 self.add_name(&apex, &record.name, None);
             }
+        }
+    }
+
+    fn add_patch(&mut self, patch: &Patch) {
+        self.zones.insert(patch.zone.clone());
+        self.owners.insert(patch.owner.clone());
+        self.attachments_of = Some(patch.owner.clone());
+        let mut deletes = 0;
+        for step in patch.steps.iter() {
+            let (name, rtype, values) = match step {
+                Ok(step) => (&step.name, step.rtype, step.records()),
+                Err(bad) => match &bad.key {
+                    Some((name, rtype)) => (name, *rtype, None),
+                    None => continue,
+                },
+            };
+            deletes += usize::from(values.is_none_or(<[Vec<u8>]>::is_empty));
+            self.add_name(&patch.zone, name, values.map(|_| rtype));
+            if let Some(values) = values {
+                self.add_name_servers(&patch.zone, rtype, values);
+            }
+        }
+        if patch.key.brake && deletes > 0 {
+            self.count_of = Some(patch.owner.clone());
         }
     }
 
@@ -287,6 +330,10 @@ pub struct Ledger {
     pub sweep: Option<Swept>,
     /// Whether the token named is there.
     pub token_exists: bool,
+    /// What the owner of a patch keeps beside its claims at the names of the scope.
+    pub attachments: HashMap<AttachmentKey, Attachment>,
+    /// How many claims the owner of a patch has, if that is asked for.
+    pub claim_count: u64,
 }
 
 impl Ledger {
@@ -360,6 +407,12 @@ impl Ledger {
             kind: self.owners.get(&owner).and_then(|owner| owner.kind.clone()),
             parents: self.above(owner).into_iter().map(|owner| owner.id.clone()).collect(),
             since,
+            rtype: None,
         }
+    }
+
+    /// Who holds a claim, and what.
+    pub fn holder_of(&self, claim: &Claim) -> Holder {
+        Holder { rtype: Some(claim.rtype), ..self.holder(claim.owner, &claim.owner_id, claim.created) }
     }
 }

@@ -93,7 +93,8 @@ fn read_ttl(seconds: i64) -> Result<u32, Problem> {
     })
 }
 
-fn read_value(rtype: Rtype, value: &str) -> Result<Vec<u8>, Problem> {
+/// One value of a type in presentation form as RDATA.
+pub fn read_value(rtype: Rtype, value: &str) -> Result<Vec<u8>, Problem> {
     if rtype == Rtype::TXT && !value.trim_start().starts_with('"') && !value.trim_start().starts_with("\\#") {
         return raw_text(value);
     }

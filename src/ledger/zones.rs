@@ -11,7 +11,7 @@ use super::owning;
 use super::plan::ZoneChange;
 use super::report::{ItemOutcome, Problem, Refusal};
 use super::wish;
-use super::zone::{ZoneNumber, ZoneRow};
+use super::zone::{Presented, ZoneNumber, ZoneRow};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::zone::serial;
@@ -150,6 +150,8 @@ pub(super) fn make(
         nameservers: keys.nameservers,
         contact: keys.contact,
         upstream_group: keys.upstream_group,
+        presented: Presented::default(),
+        serial_floor: None,
         created: draft.now,
         revision: draft.revision(),
     };

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::ledger::actor::{NameLimit, TokenLimits};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::claim::Claim;
+use crate::ledger::key::{KeyFields, KeySettings};
 use crate::ledger::owner::{Labels, Owner};
 use crate::ledger::zone::ZoneRow;
 use crate::wire::codes::Rtype;
@@ -185,4 +186,21 @@ pub(super) fn limits_from(text: Option<&str>) -> Option<TokenLimits> {
         names: limits.names.iter().map(|text| NameLimit::parse(text).ok()).collect::<Option<_>>()?,
         types: limits.types.iter().map(|text| text.parse().ok()).collect::<Option<_>>()?,
     })
+}
+
+/// What a key does at its door.
+pub(super) fn key(key: &KeySettings) -> Option<String> {
+    json(&KeyFields::from(key))
+}
+
+/// None if the door is unknown or its settings do not parse: a token must not have more rights because of that.
+pub(super) fn key_from(word: &str, settings: Option<&str>) -> Option<Option<Box<KeySettings>>> {
+    match word {
+        "native" => Some(None),
+        "powerdns" => {
+            let fields: KeyFields = from_json(settings?)?;
+            Some(Some(Box::new(KeySettings::try_from(&fields).ok()?)))
+        }
+        _ => None,
+    }
 }

@@ -166,6 +166,9 @@ pub(super) fn zone(row: &SqliteRow) -> Result<ZoneRow, Broken> {
         upstream_group: optional_text(row, 8)?,
         created: moment(row, 9)?,
         revision: number(row, 10, "the revision")?,
+        // What does not parse is as for a zone that the door never had.
+        presented: optional_text(row, 11)?.as_deref().and_then(codec::from_json).unwrap_or_default(),
+        serial_floor: optional_number(row, 12, "the floor of the serial")?,
     })
 }
 
@@ -188,5 +191,7 @@ pub(super) fn token(row: &SqliteRow) -> Result<TokenRow, Broken> {
         hash: hash.try_into().map_err(|_| broken("its hash has not 32 octets"))?,
         created: moment(row, 6)?,
         expires: optional_number(row, 7, "the end")?.map(Moment),
+        key: codec::key_from(&text(row, 8)?, optional_text(row, 9)?.as_deref())
+            .ok_or_else(|| broken("its door is unknown, or the settings of it do not parse"))?,
     })
 }

@@ -10,6 +10,7 @@ use super::codec::hexadecimal;
 use super::columns::{self, Apexes};
 use super::error::StoreError;
 use super::{page, sql};
+use crate::ledger::attachment::AttachmentKey;
 use crate::ledger::claim::{Claim, ClaimState};
 use crate::ledger::limits::{MAX_BELOW, MAX_LISTED};
 use crate::ledger::owner::{OwnerId, OwnerNumber, Tombstone};
@@ -42,6 +43,7 @@ pub(super) async fn read(
         reading.sweep(id).await?;
     }
     reading.names(scope).await?;
+    reading.attachments(scope).await?;
     reading.redirections().await?;
     reading.below(scope).await?;
     reading.fill_owners().await?;
@@ -368,6 +370,43 @@ impl Reading<'_> {
         let Some(list) = self.keys_of(zone, names) else { return Ok(Vec::new()) };
         let rows = sqlx::query(text).bind(i64::from(zone.0)).bind(list).fetch_all(&mut *self.connection).await?;
         Ok(rows.iter().filter_map(|row| columns::claim(row, &self.apexes).ok()).collect())
+    }
+
+    /// What the owner of a patch keeps beside its claims at the names, and how many claims it has, if that is asked for.
+    async fn attachments(&mut self, scope: &Scope) -> Result<(), StoreError> {
+        if let Some(owner) = scope.count_of.as_ref().and_then(|id| self.ledger.owner(id)).map(|owner| owner.number) {
+            let count: i64 = sqlx::query_scalar(sql::COUNT_CLAIMS_OF)
+                .bind(i64::from(owner.0))
+                .fetch_one(&mut *self.connection)
+                .await?;
+            self.ledger.claim_count = u64::try_from(count).unwrap_or(0);
+            self.hold(None, Some(owner.0)).await?;
+        }
+        let Some(owner) = scope.attachments_of.as_ref().and_then(|id| self.ledger.owner(id)).map(|one| one.number)
+        else {
+            return Ok(());
+        };
+        let mut by_zone: BTreeMap<ZoneNumber, Vec<Name>> = BTreeMap::new();
+        for (apex, name) in &scope.names {
+            if let Some(zone) = self.ledger.zone(apex) {
+                by_zone.entry(zone.number).or_default().push(name.clone());
+            }
+        }
+        for (zone, names) in by_zone {
+            let (Some(apex), Some(list)) = (self.apexes.get(&zone), self.keys_of(zone, &names)) else { continue };
+            let rows = sqlx::query(sql::ATTACHMENTS_AT)
+                .bind(i64::from(zone.0))
+                .bind(list)
+                .bind(i64::from(owner.0))
+                .fetch_all(&mut *self.connection)
+                .await?;
+            for row in &rows {
+                let Ok((name, rtype, content)) = super::attachments::read(row, apex) else { continue };
+                let key = AttachmentKey { at: NameKey { zone, name }, rtype, owner };
+                self.ledger.attachments.insert(key, content);
+            }
+        }
+        Ok(())
     }
 
     /// Cuts and DNAMEs above every name that was read.

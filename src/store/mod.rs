@@ -1,6 +1,7 @@
 //! The store: the only SQL. One [`Writer`] changes it; [`Reader`]s look at what is committed.
 
 pub mod alias;
+pub mod attachments;
 pub mod backup;
 mod codec;
 mod columns;

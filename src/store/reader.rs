@@ -15,7 +15,7 @@ use super::rows::{
     ChangeFilter, ChangeRow, ClaimCounts, ClaimFilter, ClaimRow, Listing, OwnerFilter, OwnerSummary, TokenRow,
     ZoneSummary,
 };
-use super::{open, sql};
+use super::{open, sql, token};
 use crate::ledger::claim::{Claim, ClaimState};
 use crate::ledger::command::{EndLease, Purge};
 use crate::ledger::hold::Hold;
@@ -205,6 +205,18 @@ impl Reader {
     /// A token by its id; one that does not parse is none.
     pub async fn token(&self, id: &str) -> Result<Option<TokenRow>, StoreError> {
         let row = sqlx::query(sql::TOKEN).bind(id).fetch_optional(&self.pool).await?;
+        Ok(row.and_then(|row| columns::token(&row).ok()))
+    }
+
+    /// The token that a text is: one that this server made, by its id, or one whose secret the operator gave. The secret is
+    /// compared in constant time, or by its hash alone.
+    pub async fn token_by_text(&self, text: &str) -> Result<Option<TokenRow>, StoreError> {
+        if let Some((id, secret)) = token::split(text)
+            && let Some(row) = self.token(id).await?
+        {
+            return Ok(Some(row).filter(|row| token::matches(secret, &row.hash)));
+        }
+        let row = sqlx::query(sql::TOKEN_BY_HASH).bind(&token::hash(text)[..]).fetch_optional(&self.pool).await?;
         Ok(row.and_then(|row| columns::token(&row).ok()))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::ledger::actor::{Role, TokenLimits};
 use crate::ledger::claim::{Claim, ClaimState};
+use crate::ledger::key::KeySettings;
 use crate::ledger::owner::{Owner, OwnerId, OwnerState};
 use crate::ledger::zone::ZoneRow;
 use crate::wire::codes::Rtype;
@@ -149,4 +150,6 @@ pub struct TokenRow {
     pub created: Moment,
     /// When it ends.
     pub expires: Option<Moment>,
+    /// Of a key of the PowerDNS door, what it does there; it is none of another API then.
+    pub key: Option<Box<KeySettings>>,
 }

@@ -100,30 +100,31 @@ statements! {
 
     ZONES_BY_NAME = "
         SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
-            z.created_at, z.revision
+            z.created_at, z.revision, z.presented, z.serial_floor
         FROM json_each(?1) AS j CROSS JOIN zone AS z ON z.name = j.value CROSS JOIN owner AS o ON o.id = z.owner_id";
     ZONES_BY_ID = "
         SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
-            z.created_at, z.revision
+            z.created_at, z.revision, z.presented, z.serial_floor
         FROM json_each(?1) AS j CROSS JOIN zone AS z ON z.id = j.value CROSS JOIN owner AS o ON o.id = z.owner_id";
     ZONES_BELOW = "
         SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
-            z.created_at, z.revision
+            z.created_at, z.revision, z.presented, z.serial_floor
         FROM zone AS z CROSS JOIN owner AS o ON o.id = z.owner_id
         WHERE substr(z.name, -length(?1)) = ?1";
     ALL_ZONES = "
         SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
-            z.created_at, z.revision
+            z.created_at, z.revision, z.presented, z.serial_floor
         FROM zone AS z LEFT JOIN owner AS o ON o.id = z.owner_id ORDER BY z.id";
     ZONES_OF_CLAIMS = "
         SELECT DISTINCT c.zone_id FROM json_each(?1) AS j CROSS JOIN claim AS c ON c.owner_id = j.value";
     ZONES_OWNED = "SELECT z.id FROM json_each(?1) AS j CROSS JOIN zone AS z ON z.owner_id = j.value";
     WRITE_ZONE = "
         INSERT INTO zone (id, name, owner_id, serial, default_ttl, nameservers, contact, upstream_group, created_at,
-            revision)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            revision, presented)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
         ON CONFLICT (id) DO UPDATE SET owner_id = ?3, serial = ?4, default_ttl = ?5, nameservers = ?6, contact = ?7,
-            upstream_group = ?8, revision = ?10";
+            upstream_group = ?8, revision = ?10, presented = ?11";
+    WRITE_FLOOR = "UPDATE zone SET serial_floor = ?2 WHERE id = ?1";
     WRITE_SERIAL = "UPDATE zone SET serial = ?2, revision = ?3 WHERE id = ?1";
     DELETE_ZONE = "DELETE FROM zone WHERE id = ?1";
 
@@ -413,12 +414,12 @@ statements! {
         GROUP BY c.owner_id, c.state";
     ZONE_PAGE = "
         SELECT z.id, z.name, z.owner_id, o.name, z.serial, z.default_ttl, z.nameservers, z.contact, z.upstream_group,
-            z.created_at, z.revision
+            z.created_at, z.revision, z.presented, z.serial_floor
         FROM zone AS z CROSS JOIN owner AS o ON o.id = z.owner_id
         WHERE z.name > ?1 AND (?2 IS NULL OR o.name = ?2)
         ORDER BY z.name LIMIT ?3";
     TOKEN_PAGE = "
-        SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token
+        SELECT id, name, role, owner, hash, limits, created_at, expires_at, door, settings FROM token
         WHERE (created_at, id) > (?1, ?2)
         ORDER BY created_at, id LIMIT ?3";
     CHANGE_PAGE = "
@@ -461,11 +462,53 @@ statements! {
         RETURNING revision";
     NOTE_TRIMMED = "UPDATE history SET entries = entries - ?1, trimmed = max(trimmed, ?2)";
 
-    TOKEN = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token WHERE id = ?1";
-    TOKENS = "SELECT id, name, role, owner, hash, limits, created_at, expires_at FROM token ORDER BY created_at, id";
+    TOKEN = "SELECT id, name, role, owner, hash, limits, created_at, expires_at, door, settings FROM token WHERE id = ?1";
+    TOKENS = "SELECT id, name, role, owner, hash, limits, created_at, expires_at, door, settings FROM token ORDER BY created_at, id";
+    TOKEN_BY_HASH = "
+        SELECT id, name, role, owner, hash, limits, created_at, expires_at, door, settings FROM token
+        WHERE hash = ?1";
     WRITE_TOKEN = "
-        INSERT INTO token (id, name, role, owner, hash, limits, created_at, expires_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        INSERT INTO token (id, name, role, owner, hash, limits, created_at, expires_at, door, settings)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+    ATTACHMENTS_AT = "
+        SELECT a.name_key, a.rtype, a.content
+        FROM json_each(?2) AS j CROSS JOIN attachment AS a ON a.zone_id = ?1 AND a.name_key = unhex(j.value)
+        WHERE a.owner_id = ?3";
+    ATTACHMENTS_OF_ZONE = "
+        SELECT a.name_key, a.rtype, a.content, a.owner_id FROM attachment AS a WHERE a.zone_id = ?1";
+    WRITE_ATTACHMENT = "
+        INSERT OR REPLACE INTO attachment (zone_id, name_key, rtype, owner_id, content) VALUES (?1, ?2, ?3, ?4, ?5)";
+    DELETE_ATTACHMENT = "
+        DELETE FROM attachment WHERE zone_id = ?1 AND name_key = ?2 AND rtype = ?3 AND owner_id = ?4";
+    DELETE_ATTACHMENTS = "
+        DELETE FROM attachment
+        WHERE (zone_id, name_key, rtype, owner_id) IN (
+            SELECT j.value ->> 0, unhex(j.value ->> 1), j.value ->> 2, j.value ->> 3 FROM json_each(?1) AS j)";
+    COUNT_CLAIMS_OF = "SELECT count(*) FROM claim WHERE owner_id = ?1 AND state = 'held'";
+
+    COUNT_CLAIMS_IN = "SELECT count(*) FROM claim WHERE owner_id = ?1 AND zone_id = ?2 AND state = 'held'";
+    MARK_UNCONFIRMED = "
+        INSERT OR REPLACE INTO unconfirmed (zone_id, name_key, rtype, owner_id, set_id, began, since)
+        SELECT c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id, ?3, ?4 FROM claim AS c
+        WHERE c.owner_id = ?1 AND c.zone_id = ?2 AND c.state = 'held' AND c.asserted_at < ?3
+            AND NOT EXISTS (
+                SELECT 1 FROM unconfirmed AS u
+                WHERE (u.zone_id, u.name_key, u.rtype, u.owner_id, u.set_id)
+                    = (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id) AND c.asserted_at < u.began)";
+    FORGET_CONFIRMED = "
+        DELETE FROM unconfirmed AS u
+        WHERE u.owner_id = ?1 AND u.zone_id = ?2 AND NOT EXISTS (
+            SELECT 1 FROM claim AS c
+            WHERE (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id)
+                = (u.zone_id, u.name_key, u.rtype, u.owner_id, u.set_id)
+                AND c.state = 'held' AND c.asserted_at < u.began)";
+    UNCONFIRMED_OF = "
+        SELECT u.zone_id, u.name_key, u.rtype, u.set_id, u.since, z.name
+        FROM unconfirmed AS u CROSS JOIN owner AS o ON o.id = u.owner_id CROSS JOIN zone AS z ON z.id = u.zone_id
+            CROSS JOIN claim AS c ON (c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id)
+                = (u.zone_id, u.name_key, u.rtype, u.owner_id, u.set_id)
+        WHERE o.name = ?1 AND c.state = 'held' AND c.asserted_at < u.began";
     DELETE_TOKEN = "DELETE FROM token WHERE id = ?1";
 }
 

@@ -9,7 +9,7 @@ use sqlx::{Connection, Sqlite, SqliteConnection};
 use super::alias::TargetEvent;
 use super::codec;
 use super::error::StoreError;
-use super::{columns, holds, leases, ledger, open, quarantine, sql, sweeps, targets};
+use super::{attachments, columns, holds, leases, ledger, open, quarantine, sql, sweeps, targets};
 use crate::ledger::actor::{Actor, Role};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::claim::Claim;
@@ -36,6 +36,21 @@ struct Counters {
     revision: u64,
     next_owner: u32,
     next_zone: u32,
+}
+
+/// A claim that was asked for again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Assertion {
+    /// The zone.
+    pub zone: ZoneNumber,
+    /// The name's sort key in it.
+    pub key: Vec<u8>,
+    /// The type.
+    pub rtype: Rtype,
+    /// The owner.
+    pub owner: OwnerNumber,
+    /// The set id, empty if there is none.
+    pub set_id: String,
 }
 
 /// Who asked for a plan, for the history.
@@ -194,6 +209,10 @@ impl Writer {
                 .execute(&mut self.connection)
                 .await?;
         }
+        for (zone, floor) in &plan.floors {
+            let query = sqlx::query(sql::WRITE_FLOOR).bind(i64::from(zone.0)).bind(i64::from(*floor));
+            query.execute(&mut self.connection).await?;
+        }
         match &plan.token {
             None => {}
             Some(TokenChange::Created(token)) => self.write_token(token, &mut history).await?,
@@ -236,6 +255,22 @@ impl Writer {
         super::history::count(&mut self.connection, item).await?;
         self.counters.revision = revision;
         Ok(Some(revision))
+    }
+
+    /// Writes that claims were asked for again, in the open transaction: the keys of [`Assertion`].
+    pub async fn assert(&mut self, claims: &[Assertion], now: Moment) -> Result<(), StoreError> {
+        for chunk in claims.chunks(KEYS) {
+            let list: Vec<serde_json::Value> = chunk
+                .iter()
+                .map(|one| {
+                    let key = codec::hexadecimal(&one.key);
+                    serde_json::json!([one.zone.0, key, one.rtype.0, one.owner.0, one.set_id])
+                })
+                .collect();
+            let query = sqlx::query(sql::ASSERT_CLAIMS).bind(serde_json::Value::from(list).to_string());
+            query.bind(signed(now.0)).execute(&mut self.connection).await?;
+        }
+        Ok(())
     }
 
     async fn write_owners(&mut self, plan: &Plan, history: &mut Rows<'_>) -> Result<(), StoreError> {
@@ -364,6 +399,7 @@ impl Writer {
             .bind(zone.upstream_group.as_deref())
             .bind(signed(zone.created.0))
             .bind(signed(zone.revision))
+            .bind(codec::json(&zone.presented))
             .execute(&mut self.connection)
             .await?;
         Ok(())
@@ -372,7 +408,8 @@ impl Writer {
     async fn write_claims(&mut self, plan: &Plan, history: &mut Rows<'_>) -> Result<(), StoreError> {
         let gone = plan.claims.iter().filter(|change| change.after.is_none()).map(ClaimChange::either);
         for list in key_lists(plan, gone) {
-            sqlx::query(sql::DELETE_CLAIMS).bind(list).execute(&mut self.connection).await?;
+            sqlx::query(sql::DELETE_CLAIMS).bind(&list).execute(&mut self.connection).await?;
+            sqlx::query(sql::DELETE_ATTACHMENTS).bind(list).execute(&mut self.connection).await?;
         }
         let written = || plan.claims.iter().filter_map(|change| change.after.as_ref());
         self.write_plain(written().filter_map(|claim| PlainRow::of(plan, claim))).await?;
@@ -390,6 +427,7 @@ impl Writer {
             let rows = fresh.claims().map(|claim| PlainRow::fresh(plan, fresh, claim));
             self.write_plain(rows).await?;
         }
+        attachments::write(&mut self.connection, plan).await?;
         quarantine::write(&mut self.connection, plan, history.origin.now).await?;
         targets::write(&mut self.connection, plan).await?;
         for list in key_lists(plan, plan.asserted.iter()) {
@@ -453,6 +491,8 @@ impl Writer {
             .bind(codec::limits(&token.limits))
             .bind(signed(history.origin.now.0))
             .bind(token.expires.map(|expires| signed(expires.0)))
+            .bind(if token.key.is_some() { "powerdns" } else { "native" })
+            .bind(token.key.as_deref().and_then(codec::key))
             .execute(&mut self.connection)
             .await?;
         let after = serde_json::json!({ "name": token.name, "role": role, "owner": owner }).to_string();

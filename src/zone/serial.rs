@@ -13,6 +13,35 @@ pub fn next(old: u32, now: Moment) -> u32 {
     if is_newer(today, old) { today } else { old.wrapping_add(1) }
 }
 
+/// How the serials of a zone rise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Steps {
+    /// To the first of the day, or by one: [`next`].
+    #[default]
+    Day,
+    /// By one.
+    One,
+    /// To the seconds since 1970, or by one.
+    Epoch,
+}
+
+/// The serial after `old`, and not before `floor` if that is newer than `old`.
+pub fn next_by(steps: Steps, old: u32, floor: Option<u32>, now: Moment) -> u32 {
+    let plain = match steps {
+        Steps::Day => next(old, now),
+        Steps::One => old.wrapping_add(1),
+        Steps::Epoch => {
+            // Serials are numbers modulo 2^32 (RFC 1982 section 3).
+            let seconds = (now.0 / 1_000) as u32;
+            if is_newer(seconds, old) { seconds } else { old.wrapping_add(1) }
+        }
+    };
+    match floor {
+        Some(floor) if is_newer(floor, old) && is_newer(floor, plain) => floor,
+        Some(_) | None => plain,
+    }
+}
+
 /// YYYYMMDD01 of the day in UTC; from the year 4294 on, where that no longer fits into 32 bits, that of its last day.
 pub fn first_of_day(now: Moment) -> u32 {
     let (year, month, day) = civil(now.0 / 86_400_000);
@@ -69,6 +98,28 @@ mod tests {
             assert!(is_newer(next(old, today), old), "{old}");
         }
         assert!(is_newer(0, u32::MAX));
+    }
+
+    #[test]
+    fn a_floor_lifts_the_next_serial_and_never_lowers_it() {
+        let today = Moment(20_787 * DAY);
+        for (steps, old, floor, wanted) in [
+            (Steps::Day, 2026113001, None, 2026113002),
+            (Steps::Day, 2026113001, Some(2026120101), 2026120101),
+            (Steps::Day, 2026113005, Some(2026113001), 2026113006),
+            (Steps::Day, 7, Some(9), 2026113001),
+            (Steps::One, 7, None, 8),
+            (Steps::One, 7, Some(9), 9),
+            (Steps::One, u32::MAX, Some(5), 5),
+            (Steps::Epoch, 7, None, 1_795_996_800),
+            (Steps::Epoch, 2_000_000_000, None, 2_000_000_001),
+            // Without an order between them, there is no floor.
+            (Steps::One, 0, Some(1 << 31), 1),
+        ] {
+            let given = next_by(steps, old, floor, today);
+            assert_eq!(given, wanted, "{steps:?} {old} {floor:?}");
+            assert!(is_newer(given, old));
+        }
     }
 
     #[test]

@@ -86,7 +86,8 @@ async fn rows_that_cannot_be_read_are_left_out_with_an_alarm() {
     sql.run("UPDATE claim SET owner_id = 4000000 WHERE name_key = CAST('d' || char(0) AS BLOB)").await;
     sql.run("DELETE FROM claim WHERE rtype = 6 AND zone_id = (SELECT id FROM zone WHERE name = 'example.net.')").await;
     sql.run(
-        "INSERT INTO zone SELECT 77, 'bad..name.', owner_id, serial, default_ttl, nameservers, contact, NULL, \
+        "INSERT INTO zone (id, name, owner_id, serial, default_ttl, nameservers, contact, upstream_group, created_at, \
+         revision) SELECT 77, 'bad..name.', owner_id, serial, default_ttl, nameservers, contact, NULL, \
          created_at, revision FROM zone WHERE name = 'example.com.'",
     )
     .await;

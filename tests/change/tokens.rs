@@ -45,6 +45,7 @@ async fn tokens_come_and_go_by_admin_alone() {
         limits: limits.clone(),
         hash: minted.hash,
         expires: None,
+        key: None,
     };
     let refused = server.run_as(token_of("team-a"), Command::CreateToken(new.clone())).await.expect_err("not admin");
     assert_eq!(refused.code(), Code::Forbidden);

@@ -11,12 +11,14 @@ use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
 use crate::api::documents::TokenDocument;
 use crate::api::json::{self, BodyLimit};
+use crate::api::keys::{KeyDocument, OnlyDocument};
 use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::actor::{NameLimit, Role, TokenLimits};
 use crate::ledger::code::Code;
 use crate::ledger::command::{Command, NewToken};
+use crate::ledger::key::KeySettings;
 use crate::ledger::limits::{MAX_LABELS, MAX_TEXT};
 use crate::ledger::report::ItemOutcome;
 use crate::store::token;
@@ -47,6 +49,87 @@ pub(super) struct CreateFields {
     #[serde(default)]
     types: Vec<String>,
     expires_at: Option<String>,
+    /// `native`, or `powerdns` for a key of the PowerDNS door; the fields below are such a key's.
+    door: Option<String>,
+    /// A secret that clients have already; without one, one is made.
+    secret: Option<String>,
+    profile: Option<String>,
+    view: Option<String>,
+    conflicts: Option<String>,
+    queue: Option<bool>,
+    supersede: Option<bool>,
+    wave: Option<bool>,
+    brake: Option<bool>,
+    echo_written: Option<bool>,
+    share: Option<bool>,
+    takeover: Option<bool>,
+    read_only: Option<bool>,
+    hide_holder: Option<bool>,
+    #[serde(default, deserialize_with = "json::optional_object")]
+    only: Option<OnlyDocument>,
+    on_unconfirmed: Option<String>,
+    grace_seconds: Option<u32>,
+}
+
+impl CreateFields {
+    fn key(&self) -> KeyDocument {
+        KeyDocument {
+            profile: self.profile.clone(),
+            view: self.view.clone(),
+            conflicts: self.conflicts.clone(),
+            queue: self.queue,
+            supersede: self.supersede,
+            wave: self.wave,
+            brake: self.brake,
+            echo_written: self.echo_written,
+            share: self.share,
+            takeover: self.takeover,
+            read_only: self.read_only,
+            hide_holder: self.hide_holder,
+            only: self.only.clone(),
+            on_unconfirmed: self.on_unconfirmed.clone(),
+            grace_seconds: self.grace_seconds,
+        }
+    }
+
+    /// What is said of a key; none if it is no key.
+    fn settings(&self) -> Result<Option<Box<KeySettings>>, Refused> {
+        match self.door.as_deref() {
+            None | Some("native") => {
+                if self.key() != KeyDocument::default() || self.secret.is_some() {
+                    return Err(Refused::bad_request("profile, view and the like are for a key: add `door: powerdns`"));
+                }
+                Ok(None)
+            }
+            Some(show::POWERDNS) => {
+                let key = self.key().settings().map_err(Refused::bad_request)?;
+                Ok(Some(Box::new(key)))
+            }
+            Some(other) => {
+                let other: String = other.chars().take(64).collect();
+                Err(Refused::bad_request(format!("door is native or powerdns, not `{}`", other.escape_debug())))
+            }
+        }
+    }
+
+    /// A key writes for one owner, which is named after it if nothing else is said.
+    fn key_owner(&self) -> String {
+        self.owner.clone().unwrap_or_else(|| format!("pdns:{}", self.name))
+    }
+}
+
+/// Fewest and most octets of a secret that the operator gives.
+const SECRET: std::ops::RangeInclusive<usize> = 8..=256;
+
+/// The secret of a new token.
+fn secret(fields: &CreateFields) -> Result<token::Minted, Refused> {
+    let minted = token::mint()?;
+    let Some(given) = &fields.secret else { return Ok(minted) };
+    if !SECRET.contains(&given.len()) || !given.bytes().all(|octet| octet.is_ascii_graphic()) {
+        let (least, most) = (SECRET.start(), SECRET.end());
+        return Err(Refused::bad_request(format!("secret is {least} to {most} visible ASCII characters")));
+    }
+    Ok(token::Minted { hash: token::hash(given), text: given.clone(), ..minted })
 }
 
 async fn list(call: Call) -> Result<Response, Refused> {
@@ -73,7 +156,12 @@ async fn create(call: Call) -> Result<Response, Refused> {
     if fields.name.is_empty() || fields.name.len() > MAX_TEXT || fields.name.chars().any(char::is_control) {
         return Err(Refused::bad_request(format!("name is 1 to {MAX_TEXT} octets without control characters")));
     }
+    let key = fields.settings()?;
     let role = match (fields.role.as_deref(), fields.owner.as_deref()) {
+        (Some("owner") | None, _) if key.is_some() => Role::Owner(owner_id("owner", &fields.key_owner())?),
+        (Some(_), _) if key.is_some() => {
+            return Err(Refused::bad_request("a key of a door has the role owner"));
+        }
         (Some("owner") | None, Some(owner)) => Role::Owner(owner_id("owner", owner)?),
         (Some("owner") | None, None) => {
             return Err(Refused::bad_request("a token of role owner needs `owner`, the owner it may write for"));
@@ -89,8 +177,11 @@ async fn create(call: Call) -> Result<Response, Refused> {
     };
     let limits = limits(&fields)?;
     let expires = fields.expires_at.as_deref().map(|text| expiry(text, call.state.clock.now())).transpose()?;
-    let minted = token::mint()?;
-    let new = NewToken { id: minted.id.clone(), name: fields.name, role, limits, hash: minted.hash, expires };
+    let minted = secret(&fields)?;
+    if fields.secret.is_some() && call.state.reader.token_by_text(&minted.text).await?.is_some() {
+        return Err(Refused::bad_request("this secret is that of another token already"));
+    }
+    let new = NewToken { id: minted.id.clone(), name: fields.name, role, limits, hash: minted.hash, expires, key };
     let mut shown = shown(&new);
     if !call.dry_run()? {
         shown.created_at = Some(show::moment(call.state.clock.now()));
@@ -117,6 +208,8 @@ fn shown(new: &NewToken) -> TokenDocument {
         created_at: None,
         expires_at: new.expires.map(show::moment),
         token: None,
+        door: new.key.as_ref().map(|_| show::POWERDNS.to_owned()),
+        key: new.key.as_deref().map(KeyDocument::of),
     }
 }
 
