@@ -15,6 +15,7 @@ mod follow;
 mod history;
 mod hold;
 mod manual;
+mod migrate;
 mod output;
 mod owner;
 mod record;
@@ -29,7 +30,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{PlaceFlags, ServeFlags, Settings};
+use crate::config::{Config, PlaceFlags, ServeFlags, Settings};
 use client::{Client, ClientFlags};
 use failure::Failure;
 use output::Format;
@@ -89,6 +90,9 @@ enum Command {
     Flaps,
     /// Undo what a revision changed
     Revert(revert::Flags),
+    /// Take zones over from another server, and compare the answers: powerdns, zonefiles
+    #[command(subcommand)]
+    Migrate(migrate::Command),
     /// The configuration: check, show, reload
     #[command(subcommand)]
     Config(config::Command),
@@ -196,6 +200,11 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             Command::Conflicts => findings::conflicts(&client, format).await,
             Command::Flaps => findings::flaps(&client, format).await,
             Command::Revert(flags) => revert::run(flags, &client, format).await,
+            Command::Migrate(command) => {
+                let config = Config::load(&place, &ServeFlags::default(), environment())
+                    .map_err(|error| Failure::Usage(error.to_string()))?;
+                migrate::run(command, &client, &config, format).await
+            }
             Command::Config(_) => config::reload(&client, format).await,
             Command::Health => status::health(&client).await,
             Command::Version => status::version(&client, format).await,

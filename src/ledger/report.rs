@@ -14,7 +14,7 @@ pub struct Holder {
     /// Its kind.
     pub kind: Option<String>,
     /// The owners above it, nearest first.
-    pub parents: Vec<OwnerId>,
+    pub parents: Box<[OwnerId]>,
     /// Since when it holds.
     pub since: Moment,
     /// The type of what it holds, where one claim of it stands in the way.

@@ -198,7 +198,7 @@ fn words() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("OwnerWrite", "onExpiry", on_expiry),
         ("Token", "role", vec!["admin", "owner", "read"]),
         ("TokenCreate", "role", vec!["admin", "owner", "read"]),
-        ("Orphan", "reason", vec!["ownerExpired", "targetNxdomain", "unclaimed"]),
+        ("Orphan", "reason", vec!["ownerExpired", "ownerUnconfirmed", "targetNxdomain", "unclaimed"]),
         ("Flap", "pattern", vec!["toggle", "contested", "rewrite"]),
         ("Change", "door", Door::ALL.iter().map(|door| door.text()).collect()),
         ("AliasRecord", "serving", vec!["fresh", "stale", "static", "fallback", "nodata", "pending", "servfail"]),
