@@ -107,7 +107,9 @@ pub(super) async fn run(old: Old, new: SocketAddr, migration: &Migration) -> Res
     let questions = Arc::new(questions(&migration.zones, old));
     let progress = bar("answers", questions.len());
     let (next, content) = (Arc::new(AtomicUsize::new(0)), Arc::new(content(&migration.zones, old)));
-    let mut workers: JoinSet<Result<Vec<(usize, Reply, Reply)>, String>> = JoinSet::new();
+    /// Numbers of questions with the replies of both servers, or why there are none.
+    type Asked = Result<Vec<(usize, Reply, Reply)>, String>;
+    let mut workers: JoinSet<Asked> = JoinSet::new();
     for _ in 0..IN_FLIGHT.min(questions.len()) {
         let (questions, next, progress) = (Arc::clone(&questions), Arc::clone(&next), progress.clone());
         let content = Arc::clone(&content);
