@@ -205,6 +205,7 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
         defaults: Defaults { nameservers: config.dns.nameservers.clone() },
         readiness: readiness.clone(),
         counters: serving.counters.clone(),
+        external_dns: Default::default(),
         server: Server { reloader: Some(reloader.clone()), sampler: Some(serving.sampler.clone()) },
         record_states: Default::default(),
     };

@@ -8,6 +8,7 @@ mod client;
 mod completion;
 mod config;
 mod diff;
+mod door_client;
 mod explain;
 mod failure;
 mod findings;
@@ -24,6 +25,7 @@ mod revert;
 mod status;
 mod sweep;
 mod token;
+mod webhook_proxy;
 mod zone;
 
 use std::process::ExitCode;
@@ -64,7 +66,7 @@ enum Command {
     Apply(apply::Flags),
     /// What apply would change: exits with 0 if nothing, 1 if something, 2 on an error
     Diff(diff::Flags),
-    /// Owners: list, show, tree, delete, transfer, renew
+    /// Owners: list, show, client, tree, delete, transfer, renew
     #[command(subcommand)]
     Owner(owner::Command),
     /// Deletes that the brake holds: list, approve, discard
@@ -112,6 +114,8 @@ enum Command {
         /// The folder
         folder: std::path::PathBuf,
     },
+    /// The sidecar of external-dns: forwards its calls and keeps it alive while the server is away
+    WebhookProxy(webhook_proxy::Flags),
     /// A script for completion of commands and flags: bash, zsh, fish
     Completion {
         /// The shell
@@ -177,6 +181,10 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             Command::Restore { file } => return backup::restore(file, &place, environment(), format).await,
             _ => {}
         }
+        if let Command::WebhookProxy(flags) = command {
+            let (url, token_file) = client.place(environment());
+            return webhook_proxy::run(flags, url, token_file).await;
+        }
         let client = Client::new(&client, &place, environment())?;
         match command {
             // These were done above.
@@ -184,7 +192,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             | Command::Completion { .. }
             | Command::Manual { .. }
             | Command::Backup { .. }
-            | Command::Restore { .. } => Ok(()),
+            | Command::Restore { .. }
+            | Command::WebhookProxy(_) => Ok(()),
             Command::Zone(command) => zone::run(command, &client, format).await,
             Command::Record(command) => record::run(command, &client, format).await,
             Command::Apply(flags) => apply::run(flags, &client, format).await,

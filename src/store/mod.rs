@@ -5,6 +5,7 @@ pub mod attachments;
 pub mod backup;
 mod codec;
 mod columns;
+mod door;
 pub mod error;
 pub mod history;
 mod holds;

@@ -319,6 +319,7 @@ impl Writer {
             .bind(signed(owner.created.0))
             .bind(signed(owner.asserted.0))
             .bind(signed(owner.revision))
+            .bind(owner.external_dns.as_ref().map(|door| door.txt_owner_id.clone().unwrap_or_default()))
             .execute(&mut self.connection)
             .await?;
         Ok(())

@@ -33,8 +33,20 @@ impl Server {
 
     /// As [`Server::start`]; the error is what it printed before it ended.
     pub(crate) fn try_start(folder: &Path, arguments: &[&str]) -> Result<Server, String> {
+        Server::try_start_at(folder, ["127.0.0.1:0", "127.0.0.1:0"], arguments)
+    }
+
+    /// As [`Server::start`], at addresses of its own for DNS and HTTP: those of a server that ended.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn start_at(folder: &Path, dns: SocketAddr, http: SocketAddr) -> Server {
+        let [dns, http] = [dns, http].map(|address| address.to_string());
+        Server::try_start_at(folder, [&dns, &http], &[])
+            .unwrap_or_else(|output| panic!("the server did not start: {output}"))
+    }
+
+    fn try_start_at(folder: &Path, [dns, http]: [&str; 2], arguments: &[&str]) -> Result<Server, String> {
         let mut child = Command::new(binary())
-            .args(["serve", "--dns", "127.0.0.1:0", "--http", "127.0.0.1:0"])
+            .args(["serve", "--dns", dns, "--http", http])
             .args(arguments)
             .current_dir(folder)
             .stdout(Stdio::piped())

@@ -44,7 +44,7 @@ pub(super) fn routes() -> Vec<Route> {
 enum Reason {
     /// Its owner's lease ran out.
     OwnerExpired,
-    /// A re-assertion wave of its owner's key passed it by.
+    /// A re-assertion wave of its owner's key passed it by, or the calls of an external-dns for a day.
     OwnerUnconfirmed,
     /// What it points at is not there.
     TargetNxdomain,
@@ -196,7 +196,8 @@ fn reason_of(
     if let Some(owner) = known.owner.as_ref().filter(|owner| owner.owner.state == OwnerState::Expired) {
         return Some((Reason::OwnerExpired, owner.owner.asserted));
     }
-    if let Some(since) = known.unconfirmed(row) {
+    let passed_by = call.state.external_dns.unconfirmed(&row.claim.owner_id, row.claim.asserted, now);
+    if let Some(since) = known.unconfirmed(row).or(passed_by) {
         return Some((Reason::OwnerUnconfirmed, since));
     }
     let since = target_gone(call, (snapshot, dead), row, now);
