@@ -20,6 +20,7 @@ pub mod problem;
 pub mod readiness;
 pub mod reload;
 pub mod show;
+mod ui;
 
 use std::sync::Arc;
 
@@ -114,7 +115,12 @@ pub fn router_of(state: ApiState, part: Part) -> Router {
     for route in native::routes().into_iter().filter(belongs) {
         router = route.add_to(router, &state, &gates);
     }
-    powerdns::add_to(router, &state, &gates)
+    let router = powerdns::add_to(router, &state, &gates);
+    let router = match part {
+        Part::All | Part::Api => ui::add_to(router, &state),
+        Part::Admin => router,
+    };
+    router
         .fallback(|| async { Refused::no_route() })
         .method_not_allowed_fallback(|| async { Refused::wrong_method() })
         .layer(middleware::from_fn(with_request_id))
