@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::api::auth::Visitor;
+use crate::api::call::RequestId;
 use crate::api::documents::{ErrorDocument, ItemDocument, ProblemDocument};
 use crate::api::failures::Peer;
 
@@ -42,6 +43,8 @@ pub(super) struct Asker {
     pub(super) visits: bool,
     /// Where the request comes from, so that wrong tokens are counted.
     pub(super) peer: Option<Peer>,
+    /// The id of the request for the page, which the log shows.
+    pub(super) request: RequestId,
 }
 
 impl Asker {
@@ -58,7 +61,7 @@ impl Asker {
         path: &str,
         body: Option<&Value>,
     ) -> Result<(StatusCode, Value), Box<ProblemDocument>> {
-        let mut request = Request::builder().method(method).uri(path);
+        let mut request = Request::builder().method(method).uri(path).extension(self.request.clone());
         if let Some(token) = self.token.as_ref().and_then(|token| HeaderValue::try_from(format!("Bearer {token}")).ok())
         {
             request = request.header(header::AUTHORIZATION, token);

@@ -10,6 +10,7 @@ use axum::response::Response;
 use super::ask::{Asker, encoded};
 use super::session::{self, Session};
 use super::{Fields, Ui};
+use crate::api::call::RequestId;
 use crate::api::documents::ProblemDocument;
 use crate::api::failures::Peer;
 use crate::zone::alias::Moment;
@@ -39,13 +40,15 @@ pub(super) struct Commands {
 pub(super) struct Visit {
     pub(super) headers: HeaderMap,
     peer: Option<Peer>,
+    request: RequestId,
 }
 
 impl<S: Sync> FromRequestParts<S> for Visit {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Visit, Self::Rejection> {
-        Ok(Visit { headers: parts.headers.clone(), peer: parts.extensions.get::<Peer>().copied() })
+        let request = parts.extensions.get::<RequestId>().cloned().unwrap_or(RequestId(String::new()));
+        Ok(Visit { headers: parts.headers.clone(), peer: parts.extensions.get::<Peer>().copied(), request })
     }
 }
 
@@ -81,7 +84,13 @@ impl Frame {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:8053");
         Frame {
             key: token.as_deref().map(session::form_key).unwrap_or_default(),
-            asker: Asker { api: ui.api.clone(), token, visits: session::may_visit(headers, peer), peer },
+            asker: Asker {
+                api: ui.api.clone(),
+                token,
+                visits: session::may_visit(headers, peer),
+                peer,
+                request: visit.request.clone(),
+            },
             session: Session::Nobody,
             active,
             now: ui.state.clock.now(),
