@@ -143,6 +143,10 @@ impl Frame {
     /// How long ago a time was, or how far away it is.
     pub(super) fn ago(&self, text: &str) -> String {
         let Some(then) = millis(text) else { return text.to_owned() };
+        // What never happened stands at the beginning of time.
+        if then == 0 {
+            return "never".to_owned();
+        }
         if then <= self.now.0 {
             format!("{} ago", span((self.now.0 - then) / 1_000))
         } else {
