@@ -14,6 +14,7 @@ COPY zones /usr/share/tenured/zones
 USER 5353
 WORKDIR /var/lib/tenured
 VOLUME /var/lib/tenured
+# DNS, the API; with section `tls` also 853 for TLS and QUIC, and 443 for HTTPS.
 EXPOSE 53/udp 53/tcp 8053
 HEALTHCHECK --interval=10s --timeout=3s CMD ["tenured", "health"]
 # Port 53 needs no privilege where net.ipv4.ip_unprivileged_port_start is 0, as container engines set it.

@@ -50,9 +50,12 @@ const OWNED: &[(&str, &[&str])] = &[
     ("sqlx", &["src/store/"]),
     ("axum", &["src/api/", "src/app/"]),
     ("hickory_resolver", &["src/alias/resolver.rs", "src/alias/resolver/"]),
+    ("clap_mangen", &["src/cli/manual.rs"]),
     ("clap", &["src/cli/", "src/config.rs", "src/config/"]),
     ("libc", &["src/net/batch.rs"]),
     ("reqwest", &["src/cli/"]),
+    // HTTP servers: the API's, and the one that a client of it has beside it in its pod.
+    ("hyper", &["src/api/", "src/cli/webhook_proxy/"]),
     ("rustls", &["src/net/certificates.rs"]),
     ("tokio_rustls", &["src/net/", "src/api/"]),
     ("quinn", &["src/net/quic.rs"]),
@@ -249,4 +252,51 @@ fn every_dependency_says_why() {
         before = line;
     }
     assert!(wrong.is_empty(), "without a sentence: {wrong:?}");
+}
+
+/// Crates that must be at least of a version, and why.
+const AT_LEAST: &[(&str, &[u64], &str)] = &[
+    ("libsqlite3-sys", &[0, 37, 0], "SQLite without the WAL-reset bug"),
+    ("domain", &[0, 12, 3], "earlier ones panic on crafted input"),
+    ("quinn-proto", &[0, 11, 14], "RUSTSEC-2026-0037"),
+    ("rustls", &[0, 23, 5], "RUSTSEC-2024-0336"),
+    ("h2", &[0, 4, 4], "RUSTSEC-2024-0332"),
+];
+/// Crates that there are not: other implementations of TLS.
+const NEVER: &[&str] = &["aws-lc-rs", "aws-lc-sys", "native-tls", "openssl", "openssl-sys"];
+
+#[test]
+fn the_lock_file_has_one_tls_and_no_version_with_a_known_fault() {
+    let text = fs::read_to_string(root().join("Cargo.lock")).expect("Cargo.lock");
+    let mut packages: Vec<(&str, Vec<u64>)> = Vec::new();
+    for package in text.split("[[package]]") {
+        let value = |key: &str| {
+            let line = package.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+            line.map(|value| value.trim_matches('"'))
+        };
+        if let (Some(name), Some(version)) = (value("name"), value("version")) {
+            let bare = version.split(['+', '-']).next().unwrap_or_default();
+            packages.push((name, bare.split('.').filter_map(|part| part.parse().ok()).collect()));
+        }
+    }
+    let mut wrong = Vec::new();
+    for (name, version) in &packages {
+        if NEVER.contains(name) {
+            wrong.push(format!("{name}: TLS is rustls with ring"));
+        }
+        for (_, least, why) in AT_LEAST.iter().filter(|(one, ..)| one == name) {
+            if version.as_slice() < *least {
+                wrong.push(format!("{name} {version:?} is below {least:?}: {why}"));
+            }
+        }
+        if name.starts_with("hickory-") && *version != [0, 26, 3] {
+            wrong.push(format!("{name} {version:?} is not 0.26.3"));
+        }
+    }
+    for (name, ..) in AT_LEAST {
+        if !packages.iter().any(|(one, _)| one == name) {
+            wrong.push(format!("{name} is gone: so is the reason to look at it"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -20,11 +20,14 @@ use super::auth::{self, Access};
 use super::bodies::{Bodies, BodyLimit, Held};
 use super::failures::{Failures, Peer};
 use super::json::Parameters;
+use super::pace::Pace;
 use super::problem::Refused;
+use super::readiness::UNREADABLE_ALARM;
 use crate::control::dangling::Refs;
 use crate::control::once::{self, MAX_KEY, Once, Shape};
 use crate::control::{Conditions, Request};
 use crate::ledger::actor::Actor;
+use crate::ledger::code::Code;
 use crate::ledger::command::Command;
 use crate::ledger::owner::OwnerId;
 use crate::ledger::report::{ItemOutcome, Report};
@@ -159,7 +162,9 @@ impl Route {
         let now = state.clock.now();
         let looks = self.access == Access::Read && parts.extensions.get::<auth::Visitor>().is_some();
         let access = if looks { Access::Public } else { self.access };
-        let actor = match auth::admit(&parts.headers, &state.reader, now, access).await {
+        let admitted = auth::admit(&parts.headers, &state.reader, now, access).await;
+        note_store(&state, access, &admitted);
+        let actor = match admitted {
             Ok(actor) => actor,
             // Without the address of a client there is no listener of ours in front, and nobody to count.
             Err(refused) => match parts.extensions.get::<Peer>() {
@@ -169,6 +174,9 @@ impl Route {
                 Some(_) | None => return Err(refused),
             },
         };
+        if self.access != Access::Public {
+            gates.pace.judge(&actor.token)?;
+        }
         let path = captured.0?;
         let parameters = Parameters::read(parts.uri.query().unwrap_or_default(), self.parameters, self.repeated)?;
         let body = gates.bodies.read(&parts.headers, body, self.body).await?;
@@ -194,6 +202,21 @@ impl Route {
             Some(sent) => sent.answered(&store, &token, clock.now()).await?.unwrap_or(Err(refused)),
             None => Err(refused),
         }
+    }
+}
+
+/// Begins an alarm when the store could not even tell whose token it is, and ends it when it can.
+fn note_store(state: &ApiState, access: Access, admitted: &Result<Actor, Refused>) {
+    let readiness = &state.readiness;
+    let is_out = match admitted {
+        Ok(_) => false,
+        Err(refused) => refused.document().status == Code::StorageUnavailable.http_status(),
+    };
+    if access != Access::Public && is_out != readiness.is_on(UNREADABLE_ALARM) {
+        let sentence = "the store cannot be read, names are answered as before: the log says why; put its file in order, or \
+                        restore a backup";
+        state.reader.suspect(is_out);
+        readiness.tell(UNREADABLE_ALARM, is_out.then(|| sentence.to_owned()));
     }
 }
 
@@ -242,6 +265,8 @@ pub struct Gates {
     pub bodies: Bodies,
     /// Wrong tokens by client address.
     pub failures: Failures,
+    /// Requests by token.
+    pub pace: Pace,
 }
 
 /// The id of a request, made or taken over.

@@ -1,7 +1,6 @@
 //! The documents of the API as values: what handlers write and the command line reads (ownership.md sections 3, 4, 6).
 //! Keys are camelCase; times are RFC 3339 in UTC; names are in presentation form with their final dot.
 
-pub use super::keys::TokenDocument;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::findings::DanglingDocument;
+pub use super::token_documents::{DoorTermsDocument, DoorUseDocument, TokenDocument};
 
 /// Labels of an owner or a claim.
 pub type LabelsDocument = BTreeMap<String, String>;
@@ -132,6 +132,9 @@ pub struct OwnerDocument {
     pub children: u64,
     /// Its claims.
     pub claims: CountsDocument,
+    /// Its use of the external-dns door.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_dns: Option<DoorUseDocument>,
     /// When it was made.
     pub created_at: String,
     /// When it last wrote.
@@ -391,6 +394,9 @@ pub struct SummaryDocument {
     /// Kept aside.
     #[serde(skip_serializing_if = "is_nothing")]
     pub quarantined: u64,
+    /// Registry TXT records of external-dns.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub absorbed: u64,
 }
 
 fn is_nothing(count: &u64) -> bool {

@@ -22,7 +22,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
 use super::failures::Peer;
-use super::listen::{ACCEPT_PAUSE, HANDSHAKE, MAX_HEAD, MAX_HEAD_TIME, MAX_HEADERS};
+use super::listen::{ACCEPT_PAUSE, HANDSHAKE, MAX_HEAD, MAX_HEADERS};
+use super::patience::MAX_HEAD_TIME;
 use crate::answer::{MAX_MESSAGE, encrypted};
 use crate::net::{Crowd, Gate};
 

@@ -13,9 +13,9 @@ use crate::zone::alias::Moment;
 /// Places of the table; addresses that share a place share its count.
 pub const PLACES: usize = 4_096;
 /// Wrong tokens that an address may send at once.
-pub const BURST: u32 = 20;
+pub const BURST: u32 = 10;
 /// One more may be sent after so many milliseconds.
-pub const REFILL_MILLISECONDS: u64 = 3_000;
+pub const REFILL_MILLISECONDS: u64 = 6_000;
 
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -71,7 +71,7 @@ pub struct ConflictDocument {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrphanDocument {
-    /// `ownerExpired`, `targetNxdomain`, `unclaimed`.
+    /// `ownerExpired`, `ownerUnconfirmed`, `targetNxdomain`, `unclaimed`.
     pub reason: String,
     /// Apex of the zone.
     pub zone: String,

@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
 use super::failures::Peer;
+use super::patience::Patient;
 
 /// Most connections at once; more wait to be accepted.
 pub const MAX_CONNECTIONS: usize = 1_000;
@@ -23,8 +24,6 @@ pub const MAX_CONNECTIONS: usize = 1_000;
 pub const MAX_HEADERS: usize = 100;
 /// Most octets of the head of a request: 16 KiB of headers behind a URL of 8 KiB.
 pub const MAX_HEAD: usize = 24 * 1024;
-/// Time for the head of a request, and for which a connection may be idle.
-pub const MAX_HEAD_TIME: Duration = Duration::from_secs(10);
 /// Pause after a connection could not be accepted, as when files run out, so that the loop does not spin.
 pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -47,7 +46,7 @@ pub async fn serve_by(
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = GracefulShutdown::new();
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(MAX_HEAD_TIME).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
+    builder.timer(TokioTimer::new()).header_read_timeout(None).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
     tokio::pin!(stop);
     loop {
         let place = tokio::select! {
@@ -74,7 +73,8 @@ pub async fn serve_by(
         });
         match &acceptor {
             None => {
-                let connection = connections.watch(builder.serve_connection(TokioIo::new(stream), service));
+                let connection =
+                    connections.watch(builder.serve_connection(TokioIo::new(Patient::new(stream)), service));
                 tokio::spawn(async move {
                     // A client that breaks off is no concern of anybody else.
                     let _ = connection.await;
@@ -85,7 +85,8 @@ pub async fn serve_by(
                 let (handshake, builder, watcher) = (acceptor.accept(stream), builder.clone(), connections.watcher());
                 tokio::spawn(async move {
                     if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, handshake).await {
-                        let _ = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await;
+                        let _ =
+                            watcher.watch(builder.serve_connection(TokioIo::new(Patient::new(stream)), service)).await;
                     }
                     drop(place);
                 });

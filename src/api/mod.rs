@@ -7,19 +7,24 @@ pub mod bodies;
 pub mod call;
 pub mod documents;
 pub mod doh;
+pub mod door_documents;
 mod explained;
+pub mod externaldns;
 pub mod failures;
 pub mod findings;
 pub mod json;
 pub mod keys;
 pub mod listen;
 pub mod native;
+pub mod pace;
 pub mod paging;
+mod patience;
 pub mod powerdns;
 pub mod problem;
 pub mod readiness;
 pub mod reload;
 pub mod show;
+mod token_documents;
 mod ui;
 
 use std::sync::Arc;
@@ -72,6 +77,8 @@ pub struct ApiState {
     pub readiness: Readiness,
     /// Counters of the DNS sockets.
     pub counters: Arc<Counters>,
+    /// What the external-dns door remembers of its clients.
+    pub external_dns: externaldns::SharedMemory,
     /// ALIAS records by their state, for the metrics.
     pub record_states: native::RecordStates,
     /// What only a whole server has.
@@ -115,9 +122,9 @@ pub fn router_of(state: ApiState, part: Part) -> Router {
     for route in native::routes().into_iter().filter(belongs) {
         router = route.add_to(router, &state, &gates);
     }
-    let router = powerdns::add_to(router, &state, &gates);
-    let router = match part {
-        Part::All | Part::Api => ui::add_to(router, &state),
+    router = powerdns::add_to(router, &state, &gates);
+    router = match part {
+        Part::All | Part::Api => ui::add_to(externaldns::add_to(router, &state, &gates), &state),
         Part::Admin => router,
     };
     router

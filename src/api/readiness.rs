@@ -9,6 +9,9 @@ pub const MAX_ALARMS: usize = 100;
 /// The alarm of a store that takes no writes: the server is degraded while it is on.
 pub const STORE_ALARM: &str = "store_unavailable";
 
+/// The alarm of a store that cannot be read: requests with a token are refused while it is on.
+pub const UNREADABLE_ALARM: &str = "store_unreadable";
+
 /// What must have happened before the server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
@@ -51,6 +54,7 @@ struct State {
     reached: Vec<Stage>,
     stopping: bool,
     alarms: BTreeMap<String, String>,
+    notes: Vec<String>,
 }
 
 /// The state that the health routes show. Clones share it.
@@ -108,6 +112,11 @@ impl Readiness {
         }
     }
 
+    /// Whether an alarm is on.
+    pub fn is_on(&self, alarm: &str) -> bool {
+        self.state().alarms.contains_key(alarm)
+    }
+
     /// Where the server is in its life.
     pub fn phase(&self) -> Phase {
         let state = self.state();
@@ -124,6 +133,16 @@ impl Readiness {
     pub fn stages(&self) -> Vec<(Stage, bool)> {
         let state = self.state();
         Stage::ALL.iter().map(|stage| (*stage, state.reached.contains(stage))).collect()
+    }
+
+    /// Notes what an operator should know and may have wanted, as long as the server runs.
+    pub fn note(&self, sentence: impl Into<String>) {
+        self.state().notes.push(sentence.into());
+    }
+
+    /// What was noted.
+    pub fn notes(&self) -> Vec<String> {
+        self.state().notes.clone()
     }
 
     /// Alarms by name.

@@ -5,15 +5,17 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use super::documents::{
-    AliasOptionsDocument, CountsDocument, DeletedDocument, HolderDocument, ItemDocument, LeaseDocument, OwnerDocument,
-    PromotedDocument, PromotedOwner, RecordDocument, ReportDocument, SourceDocument, SummaryDocument, TokenDocument,
-    TtlPolicyDocument, WarningDocument, ZoneDocument,
+    AliasOptionsDocument, CountsDocument, DeletedDocument, DoorTermsDocument, DoorUseDocument, HolderDocument,
+    ItemDocument, LeaseDocument, OwnerDocument, PromotedDocument, PromotedOwner, RecordDocument, ReportDocument,
+    SourceDocument, SummaryDocument, TokenDocument, TtlPolicyDocument, WarningDocument, ZoneDocument,
 };
 use super::findings::DanglingDocument;
 use super::keys::KeyDocument;
-use crate::ledger::actor::{NameLimit, Role};
+use crate::ledger::actor::{Door, NameLimit, Role, TokenDoor};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::code::Code;
+use crate::ledger::command::OnConflict;
+use crate::ledger::external_dns::{Adopting, Brake, Sharing};
 use crate::ledger::lease::{Lease, LeaseStage};
 use crate::ledger::owner::{OwnerId, Source};
 use crate::ledger::report::{Dangling, Holder, Item, ItemOutcome, Promoted, Report, Summary, Warning};
@@ -101,6 +103,10 @@ pub fn owner(summary: &OwnerSummary) -> OwnerDocument {
             queued: summary.claims.queued,
             quarantined: summary.claims.quarantined,
         },
+        external_dns: owner
+            .external_dns
+            .as_ref()
+            .map(|door| DoorUseDocument { txt_owner_id: door.txt_owner_id.clone() }),
         created_at: moment(owner.created),
         asserted_at: moment(owner.asserted),
         revision: owner.revision,
@@ -192,16 +198,45 @@ pub fn token(row: &TokenRow) -> TokenDocument {
         zones: row.limits.zones.clone(),
         names: row.limits.names.iter().map(name_limit).collect(),
         types: row.limits.types.iter().map(Rtype::to_string).collect(),
+        external_dns: door_terms(row.limits.door),
         created_at: Some(moment(row.created)),
         expires_at: row.expires.map(moment),
         token: None,
-        door: row.key.as_ref().map(|_| POWERDNS.to_owned()),
+        door: row.key.as_ref().map(|_| POWERDNS).or(door(row.limits.door)).map(str::to_owned),
         key: row.key.as_deref().map(KeyDocument::of),
     }
 }
 
 /// The word of the door that keys are for.
 pub const POWERDNS: &str = "powerdns";
+/// The word of the door that a token opens.
+pub fn door(door: TokenDoor) -> Option<&'static str> {
+    match door {
+        TokenDoor::Native => None,
+        TokenDoor::ExternalDns(_) => Some(Door::ExternalDns.text()),
+    }
+}
+
+/// How clients of the external-dns door work with a token.
+pub fn door_terms(door: TokenDoor) -> Option<DoorTermsDocument> {
+    match door {
+        TokenDoor::Native => None,
+        TokenDoor::ExternalDns(terms) => Some(DoorTermsDocument {
+            on_conflict: match terms.on_conflict {
+                OnConflict::Queue => "queue".to_owned(),
+                OnConflict::Reject => "reject".to_owned(),
+            },
+            share: terms.sharing == Sharing::Shared,
+            adopt_equal: terms.adopting == Adopting::Equal,
+            ttl_min: terms.ttl_min,
+            ttl_max: terms.ttl_max,
+            brake: match terms.brake {
+                Brake::Off => json!(false),
+                Brake::On { min, percent, last } => json!({ "min": min, "percent": percent, "last": last }),
+            },
+        }),
+    }
+}
 
 /// The word of a role, and its root owner.
 pub fn role(role: &Role) -> (&'static str, Option<String>) {
@@ -270,6 +305,7 @@ pub fn summary(summary: &Summary) -> SummaryDocument {
         invalid: summary.count(ItemOutcome::Invalid),
         held: summary.count(ItemOutcome::Held),
         quarantined: summary.count(ItemOutcome::Quarantined),
+        absorbed: summary.count(ItemOutcome::Absorbed),
     }
 }
 

@@ -4,6 +4,7 @@ mod certified;
 pub mod includes;
 mod notify;
 mod reload;
+mod resources;
 mod rules;
 mod zone_files;
 
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use listenfd::ListenFd;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -27,7 +29,7 @@ use crate::api::{ApiState, Defaults, Part, Readiness, Reloader, STORE_ALARM, Ser
 use crate::clock::Clock;
 use crate::config::{Config, HttpTls, PlaceFlags, ServeFlags, Settings};
 use crate::control::{self, Handle, Serves, Started};
-use crate::net::{Certificates, ConnectionLimits, Encrypted, Listeners, LiveRules, Sampler, Serving};
+use crate::net::{Certificates, ConnectionLimits, Encrypted, Inherited, Listeners, LiveRules, Sampler, Serving};
 use crate::telemetry;
 use crate::telemetry::out;
 use crate::wire::name::HashKey;
@@ -70,6 +72,18 @@ pub fn check(config: &Config) -> Result<(), String> {
     rules::rules(config)?;
     rules::terms(config)?;
     certificates(config).map(|_| ())
+}
+
+/// Copies the store of a configuration into a new file; gives back octets and revision. The error is a sentence.
+pub async fn backup(config: &Config, to: &std::path::Path) -> Result<(u64, u64), String> {
+    let copied = crate::store::backup::copy(&config.store.path, to).await;
+    copied.map(|copy| (copy.octets, copy.revision)).map_err(|error| error.at(&config.store.path))
+}
+
+/// Puts a copy in the place of the store; gives back its revision, and where the store before is kept, if there was one.
+pub async fn restore(config: &Config, from: &std::path::Path) -> Result<(u64, Option<std::path::PathBuf>), String> {
+    let restored = crate::store::backup::restore(from, &config.store.path).await;
+    restored.map(|(copy, kept)| (copy.revision, kept)).map_err(|error| error.at(from))
 }
 
 fn certificates(config: &Config) -> Result<Option<Certificates>, String> {
@@ -116,6 +130,7 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
     readiness.reach(Stage::SnapshotLoaded);
     watch_store(&handle, &readiness);
     watch_last_good(&handle, &readiness);
+    resources::watch(readiness.clone(), &database, clock.clone());
     match (&config.zones, serves) {
         (Some(folder), Serves::Store) => zone_files::import(&handle, folder).await?,
         // Without a store nothing can be imported: the alarm says why, and the next start does it.
@@ -147,11 +162,17 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
         idle: Duration::from_secs(u64::from(config.dns.tcp_idle)),
     };
     let listeners =
-        Listeners::start(&serving, &config.dns.listen, udp_threads, limits, encrypted.as_ref()).map_err(|error| {
-            let all = [&config.dns.listen[..], &config.tls.dot[..], &config.tls.doq[..]].concat();
-            format!("{} cannot be bound: {error}", shown(&all))
-        })?;
+        Listeners::start(&serving, &config.dns.listen, udp_threads, limits, encrypted.as_ref(), inherited()?).map_err(
+            |error| {
+                let all = [&config.dns.listen[..], &config.tls.dot[..], &config.tls.doq[..]].concat();
+                format!("{} cannot be bound: {error}", shown(&all))
+            },
+        )?;
     let (http, http_address) = bind(config.http.listen).await?;
+    if let Some(note) = openly(http_address, config.http.tls) {
+        tracing::warn!("{note}");
+        readiness.note(note);
+    }
     let admin = match config.admin {
         Some(address) => Some(bind(address).await?),
         None => None,
@@ -184,6 +205,7 @@ async fn run(settings: Settings, place: PlaceFlags, flags: ServeFlags) -> Result
         defaults: Defaults { nameservers: config.dns.nameservers.clone() },
         readiness: readiness.clone(),
         counters: serving.counters.clone(),
+        external_dns: Default::default(),
         server: Server { reloader: Some(reloader.clone()), sampler: Some(serving.sampler.clone()) },
         record_states: Default::default(),
     };
@@ -324,6 +346,33 @@ fn start_alias(
     Ok(alias)
 }
 
+/// Sockets for DNS that the supervisor bound (`LISTEN_FDS`).
+fn inherited() -> Result<Inherited, String> {
+    let mut handed = ListenFd::from_env();
+    let mut inherited = Inherited::default();
+    for index in 0..handed.len() {
+        let failed = |error: std::io::Error| format!("socket {index} of the supervisor cannot be used: {error}");
+        // The first question leaves a socket of the other kind where it is.
+        match handed.take_udp_socket(index) {
+            Ok(Some(socket)) => inherited.udp.push(socket),
+            Ok(None) => {}
+            Err(_) => inherited.tcp.extend(handed.take_tcp_listener(index).map_err(failed)?),
+        }
+    }
+    Ok(inherited)
+}
+
+/// What is said of an API that others can reach without TLS: tokens go over the network as they are.
+fn openly(http: SocketAddr, tls: HttpTls) -> Option<String> {
+    match tls {
+        HttpTls::Off if !http.ip().to_canonical().is_loopback() => Some(format!(
+            "the API listens on {http} without TLS: tokens can be read on the way; set http.tls, listen on loopback, or keep \
+             the network to itself"
+        )),
+        HttpTls::Off | HttpTls::On => None,
+    }
+}
+
 /// Binds a listener of HTTP.
 async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
     let failed = |error: std::io::Error| format!("{address} cannot be bound: {error}");
@@ -433,4 +482,25 @@ fn shown(addresses: &[SocketAddr]) -> String {
 /// A number from the operating system.
 fn random() -> Result<u64, String> {
     getrandom::u64().map_err(|error| format!("the system gives no random numbers: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_api_beyond_loopback_without_tls_is_told_of() {
+        let said = |address: &str, tls| openly(address.parse().expect("an address"), tls).is_some();
+        for (address, is_told) in [
+            ("127.0.0.1:1", false),
+            ("[::1]:1", false),
+            ("[::ffff:127.0.0.1]:1", false),
+            ("0.0.0.0:1", true),
+            ("192.0.2.1:1", true),
+            ("[::]:1", true),
+        ] {
+            assert_eq!(said(address, HttpTls::Off), is_told, "{address}");
+            assert!(!said(address, HttpTls::On), "{address}");
+        }
+    }
 }

@@ -37,6 +37,17 @@ pub(super) struct ClientFlags {
     token_file: Option<PathBuf>,
 }
 
+impl ClientFlags {
+    /// The URL and the token file as they are given, by flag or, the URL, in the environment.
+    pub(super) fn place(
+        &self,
+        mut environment: impl Iterator<Item = (String, String)>,
+    ) -> (Option<String>, Option<PathBuf>) {
+        let url = self.url.clone().or_else(|| environment.find(|(name, _)| name == "TENURED_URL").map(|(_, url)| url));
+        (url, self.token_file.clone())
+    }
+}
+
 /// What goes along with a request.
 pub(super) enum Body {
     /// Nothing.

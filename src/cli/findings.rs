@@ -11,7 +11,7 @@ use crate::api::findings::{ConflictDocument, FlapDocument, OrphanDocument};
 #[derive(Args, Debug)]
 pub(super) struct OrphanFlags {
     /// Only for this reason; unclaimed ones are shown only so
-    #[arg(long, value_name = "REASON", value_parser = ["ownerExpired", "targetNxdomain", "unclaimed"])]
+    #[arg(long, value_name = "REASON", value_parser = ["ownerExpired", "ownerUnconfirmed", "targetNxdomain", "unclaimed"])]
     reason: Option<String>,
     /// Only of this owner
     #[arg(long, value_name = "ID")]

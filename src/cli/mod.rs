@@ -3,16 +3,20 @@
 
 mod alias;
 mod apply;
+mod backup;
 mod client;
 mod completion;
 mod config;
 mod diff;
+mod door_client;
 mod explain;
 mod failure;
 mod findings;
 mod follow;
 mod history;
 mod hold;
+mod manual;
+mod migrate;
 mod output;
 mod owner;
 mod record;
@@ -21,13 +25,14 @@ mod revert;
 mod status;
 mod sweep;
 mod token;
+mod webhook_proxy;
 mod zone;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{PlaceFlags, ServeFlags, Settings};
+use crate::config::{Config, PlaceFlags, ServeFlags, Settings};
 use client::{Client, ClientFlags};
 use failure::Failure;
 use output::Format;
@@ -61,7 +66,7 @@ enum Command {
     Apply(apply::Flags),
     /// What apply would change: exits with 0 if nothing, 1 if something, 2 on an error
     Diff(diff::Flags),
-    /// Owners: list, show, tree, delete, transfer, renew
+    /// Owners: list, show, client, tree, delete, transfer, renew
     #[command(subcommand)]
     Owner(owner::Command),
     /// Deletes that the brake holds: list, approve, discard
@@ -87,9 +92,30 @@ enum Command {
     Flaps,
     /// Undo what a revision changed
     Revert(revert::Flags),
+    /// Take zones over from another server, and compare the answers: powerdns, zonefiles
+    #[command(subcommand)]
+    Migrate(migrate::Command),
     /// The configuration: check, show, reload
     #[command(subcommand)]
     Config(config::Command),
+    /// Copy the store into a new file, while a server may write to it
+    Backup {
+        /// The file; it must not be there yet
+        file: std::path::PathBuf,
+    },
+    /// Put a copy made by `backup` in the place of the store; no server may have it open
+    Restore {
+        /// The copy
+        file: std::path::PathBuf,
+    },
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Manual {
+        /// The folder
+        folder: std::path::PathBuf,
+    },
+    /// The sidecar of external-dns: forwards its calls and keeps it alive while the server is away
+    WebhookProxy(webhook_proxy::Flags),
     /// A script for completion of commands and flags: bash, zsh, fish
     Completion {
         /// The shell
@@ -139,6 +165,9 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     if let Command::Zone(zone::Command::Check(flags)) = &command {
         return zone::check(flags, format);
     }
+    if let Command::Manual { folder } = &command {
+        return manual::write(folder);
+    }
     if let Command::Completion { shell } = command {
         return completion::run(shell);
     }
@@ -147,9 +176,24 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::failed(format!("the program could not start: {error}")))?;
     runtime.block_on(async move {
+        match &command {
+            Command::Backup { file } => return backup::backup(file, &place, environment(), format).await,
+            Command::Restore { file } => return backup::restore(file, &place, environment(), format).await,
+            _ => {}
+        }
+        if let Command::WebhookProxy(flags) = command {
+            let (url, token_file) = client.place(environment());
+            return webhook_proxy::run(flags, url, token_file).await;
+        }
         let client = Client::new(&client, &place, environment())?;
         match command {
-            Command::Serve(_) | Command::Completion { .. } => Ok(()),
+            // These were done above.
+            Command::Serve(_)
+            | Command::Completion { .. }
+            | Command::Manual { .. }
+            | Command::Backup { .. }
+            | Command::Restore { .. }
+            | Command::WebhookProxy(_) => Ok(()),
             Command::Zone(command) => zone::run(command, &client, format).await,
             Command::Record(command) => record::run(command, &client, format).await,
             Command::Apply(flags) => apply::run(flags, &client, format).await,
@@ -165,6 +209,11 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             Command::Conflicts => findings::conflicts(&client, format).await,
             Command::Flaps => findings::flaps(&client, format).await,
             Command::Revert(flags) => revert::run(flags, &client, format).await,
+            Command::Migrate(command) => {
+                let config = Config::load(&place, &ServeFlags::default(), environment())
+                    .map_err(|error| Failure::Usage(error.to_string()))?;
+                migrate::run(command, &client, &config, format).await
+            }
             Command::Config(_) => config::reload(&client, format).await,
             Command::Health => status::health(&client).await,
             Command::Version => status::version(&client, format).await,

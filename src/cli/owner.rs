@@ -7,6 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::client::{Body, Client, path};
+use super::door_client;
 use super::failure::Failure;
 use super::output::{self, Format};
 use super::report;
@@ -27,6 +28,11 @@ pub(super) enum Command {
     /// Show an owner
     Show {
         /// Its id
+        owner: String,
+    },
+    /// Show what the external-dns door knows of an owner's client: calls, the last change, holds, waiting records
+    Client {
+        /// Its id, as externaldns:prod
         owner: String,
     },
     /// Show who is above whom
@@ -91,6 +97,9 @@ pub(super) async fn run(command: Command, client: &Client, format: Format) -> Re
             print_list(&list, format)
         }
         Command::Show { owner } => show(&client.get(&path(&["v1", "owners", &owner]), &[]).await?, format),
+        Command::Client { owner } => {
+            door_client::print(&client.get(&path(&["v1", "owners", &owner, "externaldns"]), &[]).await?, format)
+        }
         Command::Tree { owner } => {
             let list: List<OwnerDocument> = client.get_all("/v1/owners", &[]).await?;
             if let Some(owner) = owner.as_deref().filter(|owner| !list.items.iter().any(|one| one.id == *owner)) {

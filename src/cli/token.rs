@@ -15,7 +15,7 @@ use crate::telemetry::note;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Make a token; its text is shown once
-    Create(CreateFlags),
+    Create(Box<CreateFlags>),
     /// List tokens
     List,
     /// Delete a token: it is refused from then on
@@ -37,7 +37,7 @@ pub(super) struct CreateFlags {
     #[arg(long, value_name = "ROLE", default_value = "owner", value_parser = ["admin", "owner", "read"])]
     role: String,
     /// The API that it is for; powerdns makes a key of the PowerDNS door
-    #[arg(long, value_name = "DOOR", default_value = "native", value_parser = ["native", "powerdns"])]
+    #[arg(long, value_name = "DOOR", default_value = "native", value_parser = ["native", "powerdns", "externaldns"])]
     door: String,
     /// Of a key: the kind of controller, which sets the defaults of all below
     #[arg(long, value_name = "PROFILE", requires = "door", value_parser = ["generic", "dns-operator", "external-dns", "acme"])]
@@ -69,6 +69,43 @@ pub(super) struct CreateFlags {
     /// When it ends, as 2030-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
+    #[command(flatten)]
+    terms: DoorFlags,
+}
+
+/// What is for the door of external-dns.
+#[derive(Args, Debug)]
+pub(super) struct DoorFlags {
+    /// What becomes of a record that another owner holds
+    #[arg(long, requires = "door", value_parser = ["queue", "reject"])]
+    on_conflict: Option<String>,
+    /// Records may stand beside those of other owners that say so too
+    #[arg(long, requires = "door")]
+    share: bool,
+    /// Take over records that an import left to its zone, if they are equal
+    #[arg(long, requires = "door")]
+    adopt_equal: bool,
+    /// Lowest TTL
+    #[arg(long, requires = "door", value_name = "SECONDS")]
+    ttl_min: Option<u32>,
+    /// Highest TTL
+    #[arg(long, requires = "door", value_name = "SECONDS")]
+    ttl_max: Option<u32>,
+    /// Deletes are never held back
+    #[arg(long, requires = "door")]
+    no_brake: bool,
+}
+
+impl DoorFlags {
+    fn add_to(self, body: &mut Map<String, Value>) {
+        let mut add = |key: &str, value: Option<Value>| body.extend(value.map(|value| (key.to_owned(), value)));
+        add("onConflict", self.on_conflict.map(Value::String));
+        add("share", self.share.then_some(json!(true)));
+        add("adoptEqual", self.adopt_equal.then_some(json!(true)));
+        add("ttlMin", self.ttl_min.map(Value::from));
+        add("ttlMax", self.ttl_max.map(Value::from));
+        add("brake", self.no_brake.then_some(json!(false)));
+    }
 }
 
 /// A field of a key with its value: JSON, or a text.
@@ -80,7 +117,7 @@ fn field(text: &str) -> Result<(String, Value), String> {
 
 pub(super) async fn run(command: Command, client: &Client, format: Format) -> Result<(), Failure> {
     match command {
-        Command::Create(flags) => create(flags, client, format).await,
+        Command::Create(flags) => create(*flags, client, format).await,
         Command::List => list(&client.get_all("/v1/tokens", &[]).await?, format),
         Command::Delete { id } => {
             let path = path(&["v1", "tokens", &id]);
@@ -123,6 +160,7 @@ async fn create(flags: CreateFlags, client: &Client, format: Format) -> Result<(
             body.insert(key.to_owned(), json!(values));
         }
     }
+    flags.terms.add_to(&mut body);
     let (_, token): (_, TokenDocument) =
         client.write(Method::POST, "/v1/tokens", &[], Body::Json(Value::Object(body))).await?;
     let text = token.token.clone().unwrap_or_default();
@@ -141,9 +179,10 @@ fn read_secret(path: &Path) -> Result<String, Failure> {
 }
 
 fn rights(token: &TokenDocument) -> String {
-    match &token.owner {
-        Some(owner) => format!("{} {owner}", token.door.as_deref().unwrap_or(&token.role)),
-        None => token.role.clone(),
+    match (&token.owner, &token.door) {
+        (Some(owner), Some(door)) => format!("{} {owner} by {door}", token.role),
+        (Some(owner), None) => format!("{} {owner}", token.role),
+        (None, _) => token.role.clone(),
     }
 }
 

@@ -46,6 +46,8 @@ const BATCH_TIME: Duration = Duration::from_millis(10);
 
 /// How often what the ALIAS engine learnt is written.
 const SAVE_PERIOD: Duration = Duration::from_secs(1);
+/// How often it is looked whether the store is there, and whether one that took no write takes one again.
+const PROBE_PERIOD: Duration = Duration::from_secs(5);
 /// How often the history is looked at when nobody writes.
 const TRIM_PERIOD: Duration = Duration::from_secs(60);
 
@@ -129,6 +131,8 @@ impl Controller {
     pub(super) async fn run(mut self) {
         let mut trimming = tokio::time::interval(TRIM_PERIOD);
         trimming.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut probing = tokio::time::interval(PROBE_PERIOD);
+        probing.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut saving = tokio::time::interval(SAVE_PERIOD);
         saving.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -140,6 +144,7 @@ impl Controller {
                     self.save().await;
                     self.look_for_waves().await;
                 }
+                _ = probing.tick() => self.probe().await,
                 Some(update) = self.alias.recv() => self.publish_alias(update),
                 job = self.inbox.recv() => match job {
                     Some(job) => self.batch(job).await,
@@ -292,6 +297,19 @@ impl Controller {
         let committed = self.writer.commit().await;
         observe(&self.measures.commit, started);
         committed
+    }
+
+    /// Finds out that the store is gone before somebody writes, and that it is back without anybody writing.
+    async fn probe(&mut self) {
+        let was_faulty = self.fault.borrow().is_some();
+        let found = if was_faulty { self.writer.try_out().await } else { self.writer.check_place() };
+        match found {
+            Ok(()) => self.set_fault(None),
+            Err(error) => {
+                self.set_fault(Some(error.to_string()));
+                self.writer.rollback().await;
+            }
+        }
     }
 
     /// A step of the history's limits when nobody writes. What fails is tried again at the next.

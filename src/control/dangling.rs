@@ -229,11 +229,12 @@ pub(super) type Kept = HashMap<Name, Problem>;
 /// command cannot do without a part of it: then it is refused as a whole.
 pub(super) fn keep(kept: &mut Kept, command: &Command, plan: &Plan, found: &Found) -> bool {
     match command {
-        Command::Apply(_) | Command::Change(_) | Command::ImportZone(_) => {}
+        Command::Apply(_) | Command::Change(_) | Command::ImportZone(_) | Command::ChangeEndpoints(_) => {}
         Command::CreateZone(_)
         | Command::UpdateZone(_)
         | Command::DeleteZone(_)
         | Command::Revert(_)
+        | Command::AdjustEndpoints(_)
         | Command::PutOwner(_)
         | Command::DeleteOwner(_)
         | Command::Transfer(_)

@@ -111,6 +111,7 @@ pub(super) fn refuse(command: &mut Command, closing: &Closing) -> bool {
         Command::Change(change) => &mut change.upsert,
         Command::Patch(patch) => return refuse_step(patch, closing),
         Command::OpenZone(open) => return refuse_step(&mut open.patch, closing),
+        Command::ChangeEndpoints(asked) => &mut asked.change.upsert,
         _ => return false,
     };
     let is_it = |wish: &Wish| wish.name == closing.name && wish.rtype == closing.rtype;

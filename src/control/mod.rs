@@ -7,6 +7,7 @@ mod controller;
 pub mod dangling;
 pub mod dead_targets;
 pub mod handle;
+pub mod keys;
 mod last_good;
 pub mod load;
 mod loops;

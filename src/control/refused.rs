@@ -41,7 +41,8 @@ impl Memory {
 
     /// Notes what a command came to.
     pub(super) fn note(&mut self, request: &Request, answer: &Result<Report, Refusal>, now: Moment) {
-        if request.dry_run {
+        // What a client desires is refused by its next change, if it is.
+        if request.dry_run || matches!(request.command, Command::AdjustEndpoints(_)) {
             return;
         }
         let items = match answer {
@@ -157,6 +158,7 @@ fn wish_of<'a>(command: &'a Command, item: &Item) -> Option<(Rtype, &'a [Vec<u8>
     let asked: Vec<&Wish> = match command {
         Command::Apply(apply) => apply.records.iter().flatten().collect(),
         Command::Change(change) => change.upsert.iter().flatten().collect(),
+        Command::ChangeEndpoints(asked) => asked.change.upsert.iter().flatten().collect(),
         Command::Revert(changes) => changes.iter().flat_map(|change| change.upsert.iter().flatten()).collect(),
         Command::Patch(patch) => {
             let steps = patch.steps.iter().flatten();

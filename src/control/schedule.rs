@@ -4,8 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::dead_targets;
 use super::handle::{Handle, Request};
+use super::{dead_targets, keys};
 use crate::clock::Clock;
 use crate::ledger::actor::Actor;
 use crate::ledger::command::{Command, LeaseStep};
@@ -64,6 +64,7 @@ pub async fn run(handle: Handle, reader: Reader, clock: Clock, trust: Trust) {
         turn(&handle, &reader, now).await;
         if turns.is_multiple_of(DEAD_TARGETS_EVERY) {
             dead_targets::turn(&handle, &reader, &trust, now).await;
+            keys::turn(&handle, &reader, now).await;
         }
         turns = turns.wrapping_add(1);
         tokio::time::sleep(TURN).await;

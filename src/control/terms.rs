@@ -154,6 +154,7 @@ fn aliases(command: &Command) -> Option<(&OwnerId, Vec<Wish>)> {
     let (owner, wishes) = match command {
         Command::Apply(apply) => (&apply.owner, of(&apply.records)),
         Command::Change(change) => (&change.owner, of(&change.upsert)),
+        Command::ChangeEndpoints(asked) => (&asked.change.owner, of(&asked.change.upsert)),
         Command::Patch(patch) => (&patch.owner, patched(patch)),
         Command::OpenZone(open) => (&open.patch.owner, patched(&open.patch)),
         _ => return None,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::external_dns::DoorTerms;
 use super::owner::OwnerId;
 use crate::wire::codes::Rtype;
 use crate::wire::name::{Name, NameError};
@@ -93,6 +94,18 @@ pub struct TokenLimits {
     pub names: Vec<NameLimit>,
     /// Types.
     pub types: Vec<Rtype>,
+    /// The door that it opens.
+    pub door: TokenDoor,
+}
+
+/// The door that a token opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TokenDoor {
+    /// `/v1` alone.
+    #[default]
+    Native,
+    /// The external-dns door, on these terms; `/v1`, too.
+    ExternalDns(DoorTerms),
 }
 
 impl TokenLimits {

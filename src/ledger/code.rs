@@ -56,6 +56,8 @@ codes! {
     ZoneExists = "zone_exists" 409,
     /// Others point at what would go.
     ReferencedBy = "referenced_by" 409,
+    /// An external-dns client with another owner id than the one that the records here belong to.
+    OwnerLabelMismatch = "owner_label_mismatch" 409,
     /// This incarnation of the owner was deleted.
     OwnerGone = "owner_gone" 410,
     /// The history no longer goes back that far.
@@ -96,6 +98,8 @@ codes! {
     AliasTargetDenied = "alias_target_denied" 422,
     /// No enabled family of the target has an address, and the request requires one.
     AliasTargetUnresolvable = "alias_target_unresolvable" 422,
+    /// An A or AAAA endpoint with a host name as its target.
+    AliasFamilyUnsupported = "alias_family_unsupported" 422,
     /// An ALIAS at a name that is a name server of its zone.
     AliasNameServer = "alias_name_server" 422,
     /// The owner would be above itself.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::actor::{Role, TokenLimits};
 use super::alias_options::AliasOptions;
 use super::attachment::Comment;
+use super::external_dns::{AdjustEndpoints, ChangeEndpoints, DoorUse};
 use super::key::KeySettings;
 use super::lease::LeaseKeys;
 use super::owner::{Labels, OwnerId, Source};
@@ -34,6 +35,10 @@ pub enum Command {
     Change(Change),
     /// Changes of several owners at once: the inverse of a revision.
     Revert(Vec<Change>),
+    /// Writes and deletes endpoints of an external-dns client.
+    ChangeEndpoints(ChangeEndpoints),
+    /// Notes what an external-dns client desires.
+    AdjustEndpoints(AdjustEndpoints),
     /// Makes or changes an owner (section 3.3).
     PutOwner(PutOwner),
     /// Deletes an owner with all its claims, and with `cascade` all below it (section 3.3).
@@ -151,6 +156,8 @@ pub struct OwnerKeys {
     pub source: Option<Source>,
     /// Its lease.
     pub lease: LeaseKeys,
+    /// Its use of the external-dns door; an owner id that is absent in it stays.
+    pub external_dns: Option<DoorUse>,
 }
 
 /// One record set that is wished for, read and checked by itself (see [`super::wish`]).

@@ -141,6 +141,7 @@ impl Draft {
             asserted: self.now,
             revision: self.revision(),
             lease: None,
+            external_dns: None,
         });
         number
     }

@@ -96,6 +96,17 @@ pub(super) fn check_record(
     rtype: Rtype,
 ) -> Result<(), Problem> {
     check_limits(actor, zone, name, rtype)?;
+    check_apex(ledger, actor, zone, name, rtype)
+}
+
+/// Whether the rule for the apex lets this record set through.
+pub(super) fn check_apex(
+    ledger: &Ledger,
+    actor: &Actor,
+    zone: &ZoneRow,
+    name: &Name,
+    rtype: Rtype,
+) -> Result<(), Problem> {
     if *name == zone.name && is_of_zone_owner(rtype) && !is_entitled(ledger, actor, zone.owner_number) {
         return Err(forbidden(format!("{rtype} at the apex {} is for the zone's owner {}", zone.name, zone.owner)));
     }

@@ -80,6 +80,20 @@ pub(super) fn replace(draft: &mut Draft, owner: OwnerNumber, claims: u64, held: 
     }
 }
 
+/// Takes deletes off the hold of an owner; without any left there is none.
+pub(super) fn forget(draft: &mut Draft, owner: OwnerNumber, is_over: impl Fn(&HeldDelete) -> bool) {
+    let Some(hold) = draft.ledger.hold.clone().filter(|hold| hold.owner == owner) else { return };
+    if !hold.deletes.iter().any(&is_over) {
+        return;
+    }
+    let deletes: Vec<HeldDelete> = hold.deletes.iter().filter(|one| !is_over(one)).cloned().collect();
+    // What it was at first: a hold that was changed twice in one command is changed once.
+    let before = draft.hold.take().map_or(Some(hold.clone()), |change| change.before);
+    let after = (!deletes.is_empty()).then_some(Hold { deletes, ..hold });
+    draft.ledger.hold.clone_from(&after);
+    draft.hold = Some(HoldChange { before, after });
+}
+
 /// Plans [`super::command::Command::DecideHold`].
 pub(super) fn decide(draft: &mut Draft, actor: &Actor, asked: &DecideHold) -> Result<(), Refusal> {
     entitlement::check_writes(actor)?;

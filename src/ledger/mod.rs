@@ -1,13 +1,16 @@
 //! Owners and claims: what is asked (commands), what is decided (plans), and the rules between. Pure.
 
 pub mod actor;
+mod adjusting;
 pub mod alias_options;
 pub mod attachment;
 pub mod claim;
 pub mod code;
 pub mod command;
 mod draft;
+mod endpoints;
 mod entitlement;
+pub mod external_dns;
 pub mod flaps;
 pub mod fresh;
 pub mod hold;

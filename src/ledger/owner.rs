@@ -1,5 +1,6 @@
 //! Owners: the resources that own records, and the forest they form (ownership.md section 1).
 
+use super::external_dns::DoorUse;
 use super::lease::Lease;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -187,6 +188,8 @@ pub struct Owner {
     pub revision: u64,
     /// Its lease.
     pub lease: Option<Lease>,
+    /// Its use of the external-dns door; none if it is not used there.
+    pub external_dns: Option<DoorUse>,
 }
 
 /// What is kept of a deleted owner, so that late writes of the same incarnation, or of an old epoch, find out.

@@ -222,6 +222,10 @@ fn set_keys(
     if let Some(labels) = &keys.labels {
         owner.labels.clone_from(labels);
     }
+    if let Some(door) = &keys.external_dns {
+        let known = owner.external_dns.get_or_insert_default();
+        known.txt_owner_id = door.txt_owner_id.clone().or(known.txt_owner_id.take());
+    }
     owner.parent = parent.or(owner.parent);
     let is_moved = owner.parent != before.parent;
     owner.lease = keys.lease.applied(owner.lease.as_ref(), now);
@@ -234,7 +238,8 @@ fn set_keys(
         || owner.uid != before.uid
         || owner.kind != before.kind
         || owner.source != before.source
-        || owner.labels != before.labels;
+        || owner.labels != before.labels
+        || owner.external_dns != before.external_dns;
     if is_changed {
         owner.revision = revision;
     }

@@ -15,7 +15,9 @@ use super::report::{Refusal, Report};
 use super::scope::{Ledger, NameKey};
 use super::sweep::{self, SweepChange};
 use super::zone::{ZoneNumber, ZoneRow};
-use super::{import, letting_go, opening, owning, patch, quarantine, tokens, transfer, undo, write, zones};
+use super::{
+    adjusting, endpoints, import, letting_go, opening, owning, patch, quarantine, tokens, transfer, undo, write, zones,
+};
 use crate::wire::name::Name;
 use crate::zone::alias::Moment;
 
@@ -77,7 +79,7 @@ pub enum ZoneChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenChange {
     /// It is new.
-    Created(NewToken),
+    Created(Box<NewToken>),
     /// It is gone.
     Deleted(String),
 }
@@ -175,6 +177,8 @@ pub fn plan(ledger: Ledger, command: &Command, actor: &Actor, now: Moment) -> Re
         Command::ShowZone(show) => opening::show(&mut draft, actor, show)?,
         Command::Patch(asked) => patch::patch(&mut draft, actor, asked)?,
         Command::Lapse(asked) => quarantine::lapse(&mut draft, asked),
+        Command::ChangeEndpoints(asked) => endpoints::change(&mut draft, actor, asked)?,
+        Command::AdjustEndpoints(asked) => adjusting::adjust(&mut draft, actor, asked)?,
         Command::PutOwner(put) => owning::put(&mut draft, actor, put)?,
         Command::DeleteOwner(delete) => letting_go::delete_owner(&mut draft, actor, delete)?,
         Command::Transfer(asked) => transfer::transfer(&mut draft, actor, asked)?,

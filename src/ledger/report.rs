@@ -14,7 +14,7 @@ pub struct Holder {
     /// Its kind.
     pub kind: Option<String>,
     /// The owners above it, nearest first.
-    pub parents: Vec<OwnerId>,
+    pub parents: Box<[OwnerId]>,
     /// Since when it holds.
     pub since: Moment,
     /// The type of what it holds, where one claim of it stands in the way.
@@ -62,11 +62,13 @@ pub enum ItemOutcome {
     Held,
     /// It is kept aside for a while, and not served.
     Quarantined,
+    /// It is a registry TXT record of an external-dns client: noted, and not published.
+    Absorbed,
 }
 
 impl ItemOutcome {
     /// All outcomes.
-    pub const ALL: [ItemOutcome; 9] = [
+    pub const ALL: [ItemOutcome; 10] = [
         ItemOutcome::Created,
         ItemOutcome::Updated,
         ItemOutcome::Unchanged,
@@ -76,6 +78,7 @@ impl ItemOutcome {
         ItemOutcome::Invalid,
         ItemOutcome::Held,
         ItemOutcome::Quarantined,
+        ItemOutcome::Absorbed,
     ];
 
     /// The word in the API.
@@ -90,6 +93,7 @@ impl ItemOutcome {
             ItemOutcome::Invalid => "invalid",
             ItemOutcome::Held => "held",
             ItemOutcome::Quarantined => "quarantined",
+            ItemOutcome::Absorbed => "absorbed",
         }
     }
 
@@ -101,7 +105,8 @@ impl ItemOutcome {
             | ItemOutcome::Updated
             | ItemOutcome::Unchanged
             | ItemOutcome::Deleted
-            | ItemOutcome::Quarantined => false,
+            | ItemOutcome::Quarantined
+            | ItemOutcome::Absorbed => false,
         }
     }
 }

@@ -6,6 +6,7 @@ use super::actor::{Actor, Role};
 use super::attachment::{Attachment, AttachmentKey};
 use super::claim::Claim;
 use super::command::{Apply, BadWish, Change, Command, Fate, ImportZone, OwnerKeys, Patch, Transfer, Wish};
+use super::external_dns::ChangeEndpoints;
 use super::hold::Hold;
 use super::owner::{Owner, OwnerId, OwnerNumber, Tombstone};
 use super::report::{Holder, Problem};
@@ -41,6 +42,8 @@ pub struct Scope {
     pub cuts: HashSet<NameIn>,
     /// All claims of this owner, all claims at the same names, and what is on hold of it.
     pub claims_of: Option<OwnerId>,
+    /// What is on hold of this owner, and how many claims it has.
+    pub extent_of: Option<OwnerId>,
     /// This owner's descendants; all claims of all of them, and all at the same names; their zones.
     pub subtree_of: Option<OwnerId>,
     /// The descendants of these owners.
@@ -110,6 +113,12 @@ impl Scope {
                 for due in &lapse.claims {
                     scope.add_name(&due.zone, &due.name, None);
                 }
+            }
+            Command::ChangeEndpoints(asked) => scope.add_endpoints(asked, zone_of),
+            Command::AdjustEndpoints(asked) => {
+                scope.owners.insert(asked.owner.clone());
+                scope.claims_of = Some(asked.owner.clone());
+                scope.add_wishes(&asked.wishes, zone_of);
             }
             Command::PutOwner(put) => scope.add_owner(&put.owner, &put.keys),
             Command::DeleteOwner(delete) => {
@@ -212,6 +221,26 @@ impl Scope {
         }
         if patch.key.brake && deletes > 0 {
             self.count_of = Some(patch.owner.clone());
+        }
+    }
+
+    /// The names, too, about which registry texts tell. Where a zone is cut, the one above it may still have what a client
+    /// wrote before.
+    fn add_endpoints(&mut self, asked: &ChangeEndpoints, zone_of: &dyn Fn(&Name) -> Option<Name>) {
+        let change = &asked.change;
+        self.add_change(change, zone_of);
+        for (name, _) in asked.absorbed.iter().filter_map(|one| one.about.as_ref()) {
+            if let Some(apex) = zone_of(name) {
+                self.add_name(&apex, name, None);
+            }
+        }
+        self.extent_of = Some(change.owner.clone());
+        for record in &change.delete {
+            let nearest = zone_of(&record.name);
+            let above = nearest.iter().flat_map(|apex| apex.ancestors().skip(1)).find_map(|name| zone_of(&name));
+            if let Some(above) = above {
+                self.add_name(&above, &record.name, None);
+            }
         }
     }
 
@@ -324,6 +353,8 @@ pub struct Ledger {
     pub owned_zones: Vec<ZoneNumber>,
     /// The hold that is decided on, or that of the owner whose full set is written.
     pub hold: Option<Hold>,
+    /// How many claims the owner has that are not in quarantine.
+    pub owned: u64,
     /// Names that are not to be emptied, since others point at them, each with why.
     pub kept: HashMap<Name, Problem>,
     /// The sweep that is undone.

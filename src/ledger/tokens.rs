@@ -23,7 +23,7 @@ pub(super) fn create(draft: &mut Draft, actor: &Actor, token: &NewToken) -> Resu
         }
         Role::Admin | Role::Read => {}
     }
-    draft.token = Some(TokenChange::Created(token.clone()));
+    draft.token = Some(TokenChange::Created(Box::new(token.clone())));
     draft.report.subject = Some(ItemOutcome::Created);
     Ok(())
 }

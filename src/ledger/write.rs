@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::actor::Actor;
+use super::actor::{Actor, Door, Role};
 use super::claim::{Claim, ClaimState};
 use super::code::Code;
 use super::command::{Apply, BadWish, Change, Going, OnConflict, RecordName, Wish};
@@ -37,19 +37,20 @@ pub(super) struct Manner {
 /// A wish with its zone, ready to be placed.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    claim: Claim,
+    pub(super) claim: Claim,
     /// Whether it stands at the apex of its zone.
-    at_apex: bool,
+    pub(super) at_apex: bool,
     /// Of an SOA: the serial it was written with.
-    serial: Option<u32>,
+    pub(super) serial: Option<u32>,
 }
 
 /// What has been decided for one asked record.
-type Decision = (Item, Option<NameKey>);
+pub(super) type Decision = (Item, Option<NameKey>);
 
 /// Plans [`super::command::Command::Apply`].
 pub(super) fn apply(draft: &mut Draft, actor: &Actor, apply: &Apply) -> Result<(), Refusal> {
     check_count(apply.records.len())?;
+    check_door(draft, actor, &apply.owner)?;
     let owner = owning::prepare(draft, actor, &apply.owner, &apply.keys, Extent::Full, apply.if_revision)?;
     let manner = Manner { atomic: apply.atomic, on_conflict: apply.on_conflict, occluded: Occluded::Refused };
     let wishes: Vec<Asked<'_>> = apply.records.iter().map(Asked::of).collect();
@@ -60,6 +61,7 @@ pub(super) fn apply(draft: &mut Draft, actor: &Actor, apply: &Apply) -> Result<(
 /// Plans [`super::command::Command::Change`].
 pub(super) fn change(draft: &mut Draft, actor: &Actor, change: &Change) -> Result<(), Refusal> {
     check_count(change.upsert.len() + change.delete.len())?;
+    check_door(draft, actor, &change.owner)?;
     let is_known = draft.ledger.owner(&change.owner).is_some();
     let manner = Manner { atomic: change.atomic, on_conflict: change.on_conflict, occluded: Occluded::Refused };
     let wishes: Vec<Asked<'_>> = change.upsert.iter().map(Asked::of).collect();
@@ -87,7 +89,23 @@ pub(super) fn revert(draft: &mut Draft, actor: &Actor, changes: &[Change]) -> Re
     Ok(())
 }
 
-fn check_count(records: usize) -> Result<(), Problem> {
+/// An owner whose records a client of the external-dns door sees as its own is written by that door alone: the client
+/// would delete what it did not ask for.
+fn check_door(draft: &Draft, actor: &Actor, owner: &OwnerId) -> Result<(), Problem> {
+    let is_used = draft.ledger.owner(owner).is_some_and(|owner| owner.external_dns.is_some());
+    let may = match (&actor.role, actor.door) {
+        (Role::Admin, _) | (Role::Owner(_) | Role::Read, Door::ExternalDns) => true,
+        (Role::Owner(_) | Role::Read, Door::Native | Door::PowerDns | Door::ZoneFile | Door::Server) => !is_used,
+    };
+    if may {
+        return Ok(());
+    }
+    let detail =
+        format!("{owner} belongs to an external-dns client, which would delete what it did not ask for itself");
+    Err(Problem::new(Code::Forbidden, detail))
+}
+
+pub(super) fn check_count(records: usize) -> Result<(), Problem> {
     if records <= MAX_RECORDS {
         return Ok(());
     }
@@ -281,7 +299,7 @@ pub(super) fn zone_of<'a>(ledger: &'a Ledger, asked: Option<&Name>, name: &Name)
     }
 }
 
-fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
+pub(super) fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
     let Candidate { claim: wish, serial, .. } = candidate;
     let zone = draft.ledger.zones.get(&wish.zone);
     let mut item = Item {
@@ -336,7 +354,7 @@ fn place(draft: &mut Draft, candidate: Candidate, manner: Manner) -> Decision {
 }
 
 /// Puts a wish in, in a state; one that is as it was is only noted.
-fn put(draft: &mut Draft, wish: Claim, existing: Option<Claim>, state: ClaimState) {
+pub(super) fn put(draft: &mut Draft, wish: Claim, existing: Option<Claim>, state: ClaimState) {
     match existing {
         None => draft.put_claim(Claim { state, ..wish }),
         Some(old) if old.state == state && old.is_like(&wish) => draft.asserted.push(old),

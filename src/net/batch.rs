@@ -235,32 +235,43 @@ pub(super) fn bind(address: SocketAddr, timeout: std::time::Duration) -> io::Res
         UdpSocket::from_raw_fd(descriptor)
     };
     set(&socket, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
-    // The kernel caps these at its own limits; less is no error.
-    set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, SOCKET_BUFFER)?;
-    set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, SOCKET_BUFFER)?;
-    match address {
-        SocketAddr::V4(_) => {
-            set(&socket, level, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_OMIT)?;
-            if address.ip().is_unspecified() {
-                set(&socket, level, libc::IP_PKTINFO, 1)?;
-            }
-        }
-        SocketAddr::V6(_) => {
-            set(&socket, level, libc::IPV6_V6ONLY, 1)?;
-            set(&socket, level, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_OMIT)?;
-            if address.ip().is_unspecified() {
-                set(&socket, level, libc::IPV6_RECVPKTINFO, 1)?;
-            }
-        }
+    if address.is_ipv6() {
+        set(&socket, level, libc::IPV6_V6ONLY, 1)?;
     }
+    adopt(&socket, address, timeout)?;
     let mut storage = Storage::of(address);
     // SAFETY: `storage` holds an address of the length given.
     let bound = unsafe { libc::bind(socket.as_raw_fd(), (&raw mut storage.octets).cast(), storage.length) };
     if bound < 0 {
         return Err(io::Error::last_os_error());
     }
-    socket.set_read_timeout(Some(timeout))?;
     Ok(socket)
+}
+
+/// Sets what a socket of ours needs but for what must be set before it is bound.
+pub(super) fn adopt(socket: &UdpSocket, address: SocketAddr, timeout: std::time::Duration) -> io::Result<()> {
+    let level = match address {
+        SocketAddr::V4(_) => libc::IPPROTO_IP,
+        SocketAddr::V6(_) => libc::IPPROTO_IPV6,
+    };
+    // The kernel caps these at its own limits; less is no error.
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, SOCKET_BUFFER)?;
+    set(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, SOCKET_BUFFER)?;
+    match address {
+        SocketAddr::V4(_) => {
+            set(socket, level, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_OMIT)?;
+            if address.ip().is_unspecified() {
+                set(socket, level, libc::IP_PKTINFO, 1)?;
+            }
+        }
+        SocketAddr::V6(_) => {
+            set(socket, level, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_OMIT)?;
+            if address.ip().is_unspecified() {
+                set(socket, level, libc::IPV6_RECVPKTINFO, 1)?;
+            }
+        }
+    }
+    socket.set_read_timeout(Some(timeout))
 }
 
 fn set(socket: &UdpSocket, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {

@@ -74,6 +74,22 @@ pub struct Encrypted {
     pub doq: Vec<SocketAddr>,
 }
 
+/// Sockets that somebody bound before the start and handed over (socket activation).
+#[derive(Debug, Default)]
+pub struct Inherited {
+    /// For UDP.
+    pub udp: Vec<std::net::UdpSocket>,
+    /// For TCP.
+    pub tcp: Vec<std::net::TcpListener>,
+}
+
+impl Inherited {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.udp.is_empty() && self.tcp.is_empty()
+    }
+}
+
 /// Sockets in use; they end when this is dropped or [`Listeners::stop`] is called.
 pub struct Listeners {
     /// Addresses with the ports that the system chose where 0 was asked for.
@@ -88,14 +104,15 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Binds UDP and TCP on each address (answers.md T1) with so many UDP threads each, and serves. Must be called within
-    /// a tokio runtime, which runs TCP; UDP has threads of its own.
+    /// Binds UDP and TCP on each address with so many UDP threads each, unless sockets were handed over, and serves. Must be
+    /// called within a tokio runtime, which runs TCP; UDP has threads of its own.
     pub fn start(
         serving: &Serving,
         addresses: &[SocketAddr],
         udp_threads: usize,
         limits: ConnectionLimits,
         encrypted: Option<&Encrypted>,
+        inherited: Inherited,
     ) -> std::io::Result<Listeners> {
         let stop = Arc::new(AtomicBool::new(false));
         let connections = Arc::new(connections::Connections::new(descriptors::within(limits)));
@@ -111,7 +128,26 @@ impl Listeners {
         let (parking, lot) = parking::start(serving);
         listeners.tasks.push(lot);
         let plain = gate(Via::Tcp);
-        for &address in addresses {
+        let own: &[SocketAddr] = if inherited.is_empty() { addresses } else { &[] };
+        for socket in inherited.udp {
+            let socket = Arc::new(socket);
+            for index in 0..udp_threads.max(1) {
+                let worker = udp::Worker::adopt(serving, &socket, parking.clone(), stop.clone())?;
+                let thread = std::thread::Builder::new().name(format!("udp-{index}"));
+                listeners.threads.push(thread.spawn(move || worker.run())?);
+            }
+            listeners.addresses.push(socket.local_addr()?);
+        }
+        for listener in inherited.tcp {
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            let task = tcp::serve(tokio::net::TcpListener::from_std(listener)?, plain.clone(), Secure::No);
+            listeners.tasks.push(tokio::spawn(task));
+            if !listeners.addresses.contains(&address) {
+                listeners.addresses.push(address);
+            }
+        }
+        for &address in own {
             let (tcp, address) = tcp::bind_both(address)?;
             for index in 0..udp_threads.max(1) {
                 let worker = udp::Worker::bind(serving, address, parking.clone(), stop.clone())?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::batch::{Batch, bind};
+use super::batch::{Batch, adopt, bind};
 use super::connections::Crowd;
 use super::counters::{AddressFamily, Own, Unanswered, Via};
 use super::durations::Turn;
@@ -39,8 +39,30 @@ impl Worker {
         parking: Parking,
         stop: Arc<AtomicBool>,
     ) -> io::Result<Worker> {
-        Ok(Worker {
-            socket: Arc::new(bind(address, WAIT)?),
+        Ok(Worker::on(serving, Arc::new(bind(address, WAIT)?), address, parking, stop))
+    }
+
+    /// On a socket that is bound already, shared by all workers of its address.
+    pub(super) fn adopt(
+        serving: &Serving,
+        socket: &Arc<UdpSocket>,
+        parking: Parking,
+        stop: Arc<AtomicBool>,
+    ) -> io::Result<Worker> {
+        let address = socket.local_addr()?;
+        adopt(socket, address, WAIT)?;
+        Ok(Worker::on(serving, socket.clone(), address, parking, stop))
+    }
+
+    fn on(
+        serving: &Serving,
+        socket: Arc<UdpSocket>,
+        address: SocketAddr,
+        parking: Parking,
+        stop: Arc<AtomicBool>,
+    ) -> Worker {
+        Worker {
+            socket,
             batch: Batch::new(
                 usize::from(serving.rules.load().of(Crowd::Few).edns_size),
                 address.ip().is_unspecified(),
@@ -50,7 +72,7 @@ impl Worker {
             parking,
             stop,
             turn: Turn::default(),
-        })
+        }
     }
 
     /// Answers until it is stopped.

@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ledger::actor::{NameLimit, TokenLimits};
+use crate::ledger::actor::{NameLimit, TokenDoor, TokenLimits};
 use crate::ledger::alias_options::AliasOptions;
 use crate::ledger::claim::Claim;
+use crate::ledger::command::OnConflict;
+use crate::ledger::external_dns::{Adopting, Brake, DoorTerms, DoorUse, Sharing};
 use crate::ledger::key::{KeyFields, KeySettings};
 use crate::ledger::owner::{Labels, Owner};
 use crate::ledger::zone::ZoneRow;
@@ -115,6 +117,9 @@ pub(super) fn owner_json(owner: &Owner, parent: Option<&str>) -> String {
         map.insert("onExpiry".to_owned(), lease.on_expiry.text().into());
         map.insert("graceSeconds".to_owned(), lease.grace.into());
     }
+    if let Some(door) = &owner.external_dns {
+        map.insert("externalDns".to_owned(), serde_json::json!({ "txtOwnerId": door.txt_owner_id }));
+    }
     if !owner.labels.is_empty() {
         map.insert("labels".to_owned(), serde_json::to_value(&owner.labels).unwrap_or_default());
     }
@@ -167,6 +172,54 @@ struct Limits {
     zones: Vec<String>,
     names: Vec<String>,
     types: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external_dns: Option<Terms>,
+}
+
+/// [`DoorTerms`] as they are kept.
+#[derive(Serialize, Deserialize)]
+struct Terms {
+    queue: bool,
+    share: bool,
+    adopt_equal: bool,
+    ttl_min: Option<u32>,
+    ttl_max: Option<u32>,
+    /// `min`, `percent`, `last`; none if it is off.
+    brake: Option<[u64; 3]>,
+}
+
+impl From<DoorTerms> for Terms {
+    fn from(terms: DoorTerms) -> Terms {
+        Terms {
+            queue: terms.on_conflict == OnConflict::Queue,
+            share: terms.sharing == Sharing::Shared,
+            adopt_equal: terms.adopting == Adopting::Equal,
+            ttl_min: terms.ttl_min,
+            ttl_max: terms.ttl_max,
+            brake: match terms.brake {
+                Brake::Off => None,
+                Brake::On { min, percent, last } => Some([min, percent, last]),
+            },
+        }
+    }
+}
+
+impl From<Terms> for DoorTerms {
+    fn from(kept: Terms) -> DoorTerms {
+        DoorTerms {
+            on_conflict: if kept.queue { OnConflict::Queue } else { OnConflict::Reject },
+            sharing: if kept.share { Sharing::Shared } else { Sharing::Exclusive },
+            adopting: if kept.adopt_equal { Adopting::Equal } else { Adopting::Never },
+            ttl_min: kept.ttl_min,
+            ttl_max: kept.ttl_max,
+            brake: kept.brake.map_or(Brake::Off, |[min, percent, last]| Brake::On { min, percent, last }),
+        }
+    }
+}
+
+/// An owner's use of the external-dns door, of its column.
+pub(super) fn door_use(text: &str) -> DoorUse {
+    DoorUse { txt_owner_id: (!text.is_empty()).then(|| text.to_owned()) }
 }
 
 pub(super) fn limits(limits: &TokenLimits) -> Option<String> {
@@ -174,6 +227,10 @@ pub(super) fn limits(limits: &TokenLimits) -> Option<String> {
         zones: limits.zones.clone(),
         names: limits.names.iter().map(NameLimit::to_string).collect(),
         types: limits.types.iter().map(Rtype::to_string).collect(),
+        external_dns: match limits.door {
+            TokenDoor::Native => None,
+            TokenDoor::ExternalDns(terms) => Some(terms.into()),
+        },
     })
 }
 
@@ -185,6 +242,7 @@ pub(super) fn limits_from(text: Option<&str>) -> Option<TokenLimits> {
         zones: limits.zones,
         names: limits.names.iter().map(|text| NameLimit::parse(text).ok()).collect::<Option<_>>()?,
         types: limits.types.iter().map(|text| text.parse().ok()).collect::<Option<_>>()?,
+        door: limits.external_dns.map_or(TokenDoor::Native, |kept| TokenDoor::ExternalDns(kept.into())),
     })
 }
 

@@ -148,6 +148,7 @@ pub(super) fn owner(row: &SqliteRow) -> Result<Owner, Broken> {
         asserted: moment(row, 11)?,
         revision: number(row, 12, "the revision")?,
         lease: super::leases::lease(row, 13)?,
+        external_dns: optional_text(row, 19)?.as_deref().map(codec::door_use),
     })
 }
 

@@ -166,7 +166,15 @@ impl Reading<'_> {
         }
         let applying = number_of(&self.ledger, &scope.claims_of);
         claimants.extend(applying);
-        claimants.extend(self.hold(scope.hold, applying).await?);
+        let extent = number_of(&self.ledger, &scope.extent_of);
+        if let Some(owner) = extent {
+            let count: i64 =
+                sqlx::query_scalar(sql::COUNT_OWNED).bind(i64::from(owner)).fetch_one(&mut *self.connection).await?;
+            self.ledger.owned = u64::try_from(count).unwrap_or(0);
+            self.hold(None, extent).await?;
+        } else {
+            claimants.extend(self.hold(scope.hold, applying).await?);
+        }
         self.claims_of(claimants).await?;
         if let Some(moved) = number_of(&self.ledger, &scope.moved) {
             let below = self.subtree(moved).await?;

@@ -2,8 +2,10 @@
 
 pub mod alias;
 pub mod attachments;
+pub mod backup;
 mod codec;
 mod columns;
+mod door;
 pub mod error;
 pub mod history;
 mod holds;

@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migrator};
@@ -11,6 +13,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
 
 use super::error::StoreError;
+use super::{backup, sql};
 
 static MIGRATIONS: Migrator = sqlx::migrate!();
 
@@ -114,6 +117,7 @@ pub(super) async fn connect_writer(database: &Path) -> Result<SqliteConnection, 
         .pragma("wal_autocheckpoint", "4000");
     let mut connection = options.connect().await?;
     check_version(&mut connection).await?;
+    copy_before_migration(&mut connection, database).await?;
     MIGRATIONS.run(&mut connection).await.map_err(|error| match error {
         MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => StoreError::Newer(database.to_owned()),
         other => StoreError::Migration(other),
@@ -121,10 +125,47 @@ pub(super) async fn connect_writer(database: &Path) -> Result<SqliteConnection, 
     Ok(connection)
 }
 
+/// The number of the newest migration that this version knows.
+pub(super) fn newest_migration() -> i64 {
+    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
+}
+
+/// Copies a store that is about to be migrated, as `<database>.before-<newest migration>`: the version that wrote it can
+/// read that one.
+async fn copy_before_migration(connection: &mut SqliteConnection, database: &Path) -> Result<(), StoreError> {
+    let newest = newest_migration();
+    // A store that is just being made has no table of migrations.
+    let Ok(own) = sqlx::query_scalar::<_, i64>(sql::NEWEST_MIGRATION).fetch_one(&mut *connection).await else {
+        return Ok(());
+    };
+    let copy = beside(database, &format!(".before-{newest}"));
+    if own >= newest || copy.exists() {
+        return Ok(());
+    }
+    let mut make = OpenOptions::new();
+    make.write(true).create_new(true).mode(0o600).open(&copy).map_err(|error| StoreError::File(copy.clone(), error))?;
+    backup::into(connection, &copy).await?;
+    tracing::info!("the store is brought up to date; a copy for the version before is {}", copy.display());
+    Ok(())
+}
+
+/// A connection that reads a store which others have open.
+pub(super) async fn connect_reader(database: &Path) -> Result<SqliteConnection, StoreError> {
+    Ok(options(database).read_only(true).pragma("wal_autocheckpoint", "0").connect().await?)
+}
+
 /// Connections that only read, and never checkpoint.
-pub(super) fn reader_pool(database: &Path) -> SqlitePool {
+///
+/// While `suspect` is set each of them is made anew: what it keeps of a file that was broken may outlive the mending.
+pub(super) fn reader_pool(database: &Path, suspect: Arc<AtomicBool>) -> SqlitePool {
     let options = options(database).read_only(true).pragma("wal_autocheckpoint", "0").pragma("query_only", "1");
-    SqlitePoolOptions::new().max_connections(READERS).connect_lazy_with(options)
+    SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .before_acquire(move |_connection, _about| {
+            let is_good = !suspect.load(Ordering::Relaxed);
+            Box::pin(async move { Ok(is_good) })
+        })
+        .connect_lazy_with(options)
 }
 
 async fn check_version(connection: &mut SqliteConnection) -> Result<(), StoreError> {

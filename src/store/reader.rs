@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, Sqlite, SqlitePool, Transaction};
@@ -30,12 +32,19 @@ pub const MAX_CHANGES: u32 = 5_000;
 #[derive(Clone, Debug)]
 pub struct Reader {
     pool: SqlitePool,
+    suspect: Arc<AtomicBool>,
 }
 
 impl Reader {
     /// Over a store that the Writer has made or brought up to date. Connects when it is first used.
     pub fn open(database: &Path) -> Reader {
-        Reader { pool: open::reader_pool(database) }
+        let suspect = Arc::new(AtomicBool::new(false));
+        Reader { pool: open::reader_pool(database, suspect.clone()), suspect }
+    }
+
+    /// Says whether the file was found broken: then every reading begins anew, until it is found whole.
+    pub fn suspect(&self, broken: bool) {
+        self.suspect.store(broken, Ordering::Relaxed);
     }
 
     /// One view of the store, and its revision.

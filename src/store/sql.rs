@@ -15,7 +15,7 @@ macro_rules! owner_columns {
     () => {
         "o.id, o.name, o.kind, o.uid, o.parent, o.source, o.labels, o.state, o.generation, o.epoch,
             o.created_at, o.asserted_at, o.revision, l.seconds, l.on_expiry, l.grace_seconds, l.expires_at,
-            l.expired_at, l.settled"
+            l.expired_at, l.settled, o.external_dns"
     };
 }
 
@@ -48,6 +48,11 @@ statements! {
     COMMIT = "COMMIT";
     ROLLBACK = "ROLLBACK";
     READ_META = "SELECT revision, next_owner, next_zone, identity FROM meta";
+    COPY_INTO = "VACUUM INTO ?1";
+    INTEGRITY = "PRAGMA integrity_check(1)";
+    NEWEST_MIGRATION = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
+    FORGET_PAGES = "PRAGMA shrink_memory";
+    TOUCH_META = "UPDATE meta SET revision = revision";
     WRITE_META = "UPDATE meta SET revision = ?1, next_owner = ?2, next_zone = ?3";
 
     OWNERS_BY_NAME = concat!("
@@ -87,10 +92,10 @@ statements! {
         INSERT OR REPLACE INTO tombstone (name, uid, epoch, at, revision) VALUES (?1, ?2, ?3, ?4, ?5)";
     WRITE_OWNER = "
         INSERT INTO owner (id, name, kind, uid, parent, source, labels, state, generation, epoch,
-            created_at, asserted_at, revision)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            created_at, asserted_at, revision, external_dns)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
         ON CONFLICT (id) DO UPDATE SET kind = ?3, uid = ?4, parent = ?5, source = ?6, labels = ?7, state = ?8,
-            generation = ?9, epoch = ?10, asserted_at = ?12, revision = ?13";
+            generation = ?9, epoch = ?10, asserted_at = ?12, revision = ?13, external_dns = ?14";
     DELETE_OWNER = "DELETE FROM owner WHERE id = ?1";
 
     ZONES_BY_NAME = "
@@ -203,6 +208,7 @@ statements! {
         SELECT ", claim_columns!(), "
         FROM claim AS c WHERE c.zone_id = ?1 AND (?2 IS NULL OR c.owner_id = ?2)
         ORDER BY c.zone_id, c.name_key, c.rtype, c.owner_id, c.set_id LIMIT ?3");
+    COUNT_OWNED = "SELECT count(*) FROM claim WHERE owner_id = ?1 AND state <> 'quarantined'";
     COUNT_GOING = "SELECT count(*) FROM claim WHERE zone_id = ?1";
     CLAIMANTS = "SELECT DISTINCT owner_id FROM claim WHERE zone_id = ?1";
     WRITE_CLAIM = "
@@ -566,6 +572,11 @@ mod tests {
                 "CHILDREN",
                 "TOKENS",
                 "READ_META",
+                "COPY_INTO",
+                "INTEGRITY",
+                "NEWEST_MIGRATION",
+                "FORGET_PAGES",
+                "TOUCH_META",
                 "WRITE_META",
                 "SUBTREE",
             ];

@@ -46,6 +46,9 @@ struct Before {
     /// Seconds, policy, grace.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease: Option<(u64, String, u64)>,
+    /// Its use of the external-dns door.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external_dns: Option<String>,
     claims: Vec<Taken>,
     zones: Vec<u32>,
 }
@@ -133,6 +136,7 @@ fn before(one: &SweptOwner) -> Before {
         created: owner.created.0,
         asserted: owner.asserted.0,
         revision: owner.revision,
+        external_dns: owner.external_dns.as_ref().map(|door| door.txt_owner_id.clone().unwrap_or_default()),
         lease: owner.lease.as_ref().map(|lease| (lease.seconds, lease.on_expiry.text().to_owned(), lease.grace)),
         claims: one.claims.iter().map(taken).collect(),
         zones: one.zones.iter().map(|zone| zone.0).collect(),
@@ -180,6 +184,7 @@ fn owner(row: &SqliteRow) -> Option<SweptOwner> {
             asserted: Moment(before.asserted),
             revision: before.revision,
             lease,
+            external_dns: before.external_dns.as_deref().map(codec::door_use),
         },
     })
 }

@@ -319,6 +319,7 @@ impl Writer {
             .bind(signed(owner.created.0))
             .bind(signed(owner.asserted.0))
             .bind(signed(owner.revision))
+            .bind(owner.external_dns.as_ref().map(|door| door.txt_owner_id.clone().unwrap_or_default()))
             .execute(&mut self.connection)
             .await?;
         Ok(())
@@ -497,6 +498,20 @@ impl Writer {
             .await?;
         let after = serde_json::json!({ "name": token.name, "role": role, "owner": owner }).to_string();
         history.write(&mut self.connection, Row::of("token", &token.id, None, Some(after))).await
+    }
+
+    /// Writes what stands there already: whether the store takes a write at all, on a disk that may be full.
+    pub async fn try_out(&mut self) -> Result<(), StoreError> {
+        // Pages that were read while the file was broken are read again.
+        sqlx::query(sql::FORGET_PAGES).execute(&mut self.connection).await?;
+        self.begin().await?;
+        sqlx::query(sql::TOUCH_META).execute(&mut self.connection).await?;
+        self.commit().await
+    }
+
+    /// Whether the file is where it was when it was opened.
+    pub fn check_place(&self) -> Result<(), StoreError> {
+        self.place.check()
     }
 
     /// Closes the connection, so that the log is checkpointed.

@@ -37,6 +37,7 @@ async fn tokens_come_and_go_by_admin_alone() {
         zones: vec!["*.example.com".to_owned()],
         names: vec![NameLimit::Below(name("example.com."))],
         types: vec![Rtype::A, Rtype::ALIAS],
+        ..TokenLimits::default()
     };
     let new = NewToken {
         id: minted.id.clone(),
@@ -118,6 +119,7 @@ async fn limits_of_a_token_hold_item_by_item() {
         zones: vec!["example.com".to_owned()],
         names: vec![NameLimit::Below(name("app.example.com."))],
         types: vec![Rtype::A],
+        ..TokenLimits::default()
     };
     let limited = Actor { limits, ..token_of("team") };
     let records = [

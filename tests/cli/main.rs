@@ -2,6 +2,7 @@
 
 mod config;
 mod diff;
+mod documents;
 mod files;
 mod findings;
 mod history;

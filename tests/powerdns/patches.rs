@@ -81,7 +81,7 @@ fn every_refusal_has_its_exact_words() {
     let one = |content: &str| json!([{"content": content}]);
     let cases = [
         (a(json!({"name": "www.example.com"})), "DNS Name 'www.example.com' is not canonical"),
-        (a(json!({"name": "w w.example.com."})), "Name 'w w.example.com.' contains unsupported characters"),
+        (a(json!({"name": "w w.example.com."})), "Name 'w\\032w.example.com.' contains unsupported characters"),
         (a(json!({"name": "a..example.com."})), "Unable to parse DNS Name 'a..example.com.'"),
         (a(json!({"name": 5})), "Key 'name' not present or not a String"),
         (a(json!({"type": "WHAT"})), "RRset www.example.com. IN WHAT: unknown type given"),

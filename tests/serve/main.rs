@@ -1,13 +1,16 @@
 //! The real binary, asked over DNS and HTTP.
 
+mod activation;
 mod alias;
 mod alias_upstreams;
 #[path = "../support/encrypted.rs"]
 mod client;
+mod copies;
 mod crash;
 #[path = "../support/dns.rs"]
 mod dns;
 mod encrypted;
+mod faults;
 mod holds;
 mod hostile;
 mod incidents;

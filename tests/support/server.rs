@@ -33,8 +33,20 @@ impl Server {
 
     /// As [`Server::start`]; the error is what it printed before it ended.
     pub(crate) fn try_start(folder: &Path, arguments: &[&str]) -> Result<Server, String> {
+        Server::try_start_at(folder, ["127.0.0.1:0", "127.0.0.1:0"], arguments)
+    }
+
+    /// As [`Server::start`], at addresses of its own for DNS and HTTP: those of a server that ended.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn start_at(folder: &Path, dns: SocketAddr, http: SocketAddr) -> Server {
+        let [dns, http] = [dns, http].map(|address| address.to_string());
+        Server::try_start_at(folder, [&dns, &http], &[])
+            .unwrap_or_else(|output| panic!("the server did not start: {output}"))
+    }
+
+    fn try_start_at(folder: &Path, [dns, http]: [&str; 2], arguments: &[&str]) -> Result<Server, String> {
         let mut child = Command::new(binary())
-            .args(["serve", "--dns", "127.0.0.1:0", "--http", "127.0.0.1:0"])
+            .args(["serve", "--dns", dns, "--http", http])
             .args(arguments)
             .current_dir(folder)
             .stdout(Stdio::piped())
@@ -96,6 +108,13 @@ impl Server {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+
+    /// Sets the limit of its file descriptors while it runs.
+    #[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+    pub(crate) fn limit_descriptors(&self, most: u64) {
+        let (limit, id) = (format!("--nofile={most}:20000"), self.child.id().to_string());
+        assert!(Command::new("prlimit").args([&limit, "--pid", &id]).status().expect("prlimit runs").success());
     }
 
     /// The process id.
@@ -173,6 +192,12 @@ impl Server {
             (status, serde_json::from_str(&text).unwrap_or(Value::Null))
         })
     }
+}
+
+/// Runs the binary in a folder, without a server.
+#[allow(dead_code, reason = "each test program that takes this file in needs a part of it")]
+pub(crate) fn tenured(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(binary()).args(arguments).current_dir(folder).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
 /// Runs a future to its end on a runtime of its own.

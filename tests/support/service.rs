@@ -53,6 +53,7 @@ impl Service {
                 defaults: Defaults::default(),
                 readiness: readiness.clone(),
                 counters: std::sync::Arc::default(),
+                external_dns: Default::default(),
                 server: api::Server::default(),
                 record_states: Default::default(),
             };

@@ -150,8 +150,11 @@ fn verdict(
     }
     if let Some(orphan) = orphan {
         let chain = [vec![orphan.owner.clone()], orphan.parents.clone()].concat().join(", below ");
-        let what =
-            if orphan.reason == "ownerExpired" { "the lease of its owner ran out" } else { "its target is gone" };
+        let what = match orphan.reason.as_str() {
+            "ownerExpired" => "the lease of its owner ran out",
+            "ownerUnconfirmed" => "its owner asked for all its records again, and not for this one",
+            _ => "its target is gone",
+        };
         out.push_str(&format!(
             "; orphan ({}) since {}: {what}: ask {chain}, or delete the record",
             orphan.reason, orphan.since

@@ -47,6 +47,7 @@ impl OwnerFields {
                 uid: source.uid,
             }),
             lease: LeaseKeys::default(),
+            external_dns: None,
         })
     }
 }

@@ -26,13 +26,41 @@ pub(super) fn routes() -> Vec<Route> {
 async fn list(call: Call) -> Result<Response, Refused> {
     let zone = zone_filter(&call)?;
     let page = call.state.reader.restless_page(zone.as_ref(), &paging::page(&call)?).await?;
-    let mut items = Vec::new();
+    // What the doors saw of their clients stands before what the history tells, once.
+    let is_first = call.parameters.text("continue").is_none();
+    let mut items = if is_first { of_doors(&call, zone.as_ref()) } else { Vec::new() };
     for row in &page.items {
         if let (Ok(zone), Ok(name)) = (Name::parse(&row.zone), Name::parse(&row.name)) {
             items.extend(flap(&call.state.reader, &zone, &name, &row.rtype).await?);
         }
     }
     paging::shown(page.revision, items, page.next)
+}
+
+/// Records that clients of the external-dns door write again and again, without effect or in turn.
+fn of_doors(call: &Call, zone: Option<&Name>) -> Vec<FlapDocument> {
+    let snapshot = call.state.handle.published().get();
+    let restless = call.state.external_dns.restless(call.state.clock.now());
+    let shown = restless.into_iter().filter_map(|one| {
+        let name = Name::parse(&one.name).ok()?;
+        let apex = snapshot.zone_of(&name)?.apex().clone();
+        zone.is_none_or(|zone| *zone == apex).then(|| FlapDocument {
+            zone: apex.to_string(),
+            name: one.name,
+            rtype: one.rtype,
+            pattern: one.pattern.to_owned(),
+            actors: one
+                .actors
+                .into_iter()
+                .map(|token| ActorDocument { token, owner: one.owner.as_str().to_owned() })
+                .collect(),
+            count: one.count,
+            period_seconds: one.period_seconds,
+            since: show::moment(one.since),
+            field: one.field,
+        })
+    });
+    shown.collect()
 }
 
 /// How an RRset flaps, if it does.

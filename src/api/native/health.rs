@@ -8,7 +8,7 @@ use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document};
 use crate::api::documents::VersionDocument;
 use crate::api::problem::Refused;
-use crate::api::readiness::{Phase, STORE_ALARM};
+use crate::api::readiness::{Phase, STORE_ALARM, UNREADABLE_ALARM};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -35,12 +35,20 @@ async fn ready(call: Call) -> Result<Response, Refused> {
         for (stage, reached) in readiness.stages() {
             out.push_str(&format!("{} {}\n", if reached { "[+]" } else { "[-]" }, stage.text()));
         }
+        // Nobody may have asked since it can be read again.
+        if readiness.is_on(UNREADABLE_ALARM) && call.state.reader.token("").await.is_ok() {
+            call.state.reader.suspect(false);
+            readiness.tell(UNREADABLE_ALARM, None);
+        }
         let alarms = readiness.alarms();
-        if alarms.iter().any(|(alarm, _)| alarm == STORE_ALARM) {
+        if alarms.iter().any(|(alarm, _)| alarm == STORE_ALARM || alarm == UNREADABLE_ALARM) {
             out.push_str("degraded: names are answered, writes are refused\n");
         }
         for (alarm, sentence) in alarms {
             out.push_str(&format!("[!] {}: {}\n", alarm.escape_debug(), sentence.escape_debug()));
+        }
+        for note in readiness.notes() {
+            out.push_str(&format!("[i] {}\n", note.escape_debug()));
         }
         let snapshot = call.state.handle.published().get();
         let (zones, records) = (snapshot.zone_count(), snapshot.record_count());

@@ -22,6 +22,7 @@ use crate::api::auth::Access;
 use crate::api::call::{Call, Route};
 use crate::api::problem::Refused;
 use crate::control::LastGood;
+use crate::ledger::actor::Door;
 use crate::ledger::owner::OwnerState;
 use crate::net::{DurationTotals, Sampler, Totals};
 use crate::wire::codes::Rcode;
@@ -59,6 +60,11 @@ struct Scrape {
     commit: Histogram,
     publish: Histogram,
     alarms: Vec<String>,
+    /// Calls of external-dns clients by owner, call and status.
+    door_calls: Vec<(String, &'static str, String, u64)>,
+    /// Records that their last changes refused, by owner and code.
+    door_refused: Vec<(String, String, u64)>,
+    door_conflicts: u64,
     query_log_lost: u64,
     last_good: LastGood,
     now: Moment,
@@ -83,6 +89,9 @@ impl Scrape {
             served_revision: snapshot.revision,
             commit: measures.commit.clone(),
             publish: measures.publish.clone(),
+            door_calls: door_calls(state),
+            door_refused: door_refused(state),
+            door_conflicts: state.external_dns.conflicts(),
             alarms: state.readiness.alarms().into_iter().map(|(alarm, _)| alarm).collect(),
             last_good: state.handle.last_good().borrow().clone(),
             now: state.clock.now(),
@@ -115,6 +124,21 @@ impl Scrape {
         out.counters("tenured_rrl_actions", "Replies that response rate limiting did not let pass", limiting)
     }
 
+    fn doors(&self, out: &mut Families<'_>) -> fmt::Result {
+        let calls = self.door_calls.iter().map(|(owner, call, status, count)| {
+            ([("owner", owner.as_str()), ("call", *call), ("status", status.as_str())], *count)
+        });
+        out.counters("tenured_externaldns_requests", "Calls of external-dns clients", calls)?;
+        let conflicts = [([("door", Door::ExternalDns.text())], self.door_conflicts)];
+        out.counters("tenured_conflicts", "Records that another claim stood against, by door", conflicts)?;
+        let refused = self
+            .door_refused
+            .iter()
+            .map(|(owner, code, count)| ([("owner", owner.as_str()), ("code", code.as_str())], *count));
+        let about = "Records of external-dns clients that their last change refused";
+        out.gauges("tenured_externaldns_records_refused", about, refused)
+    }
+
     fn content(&self, out: &mut Families<'_>) -> fmt::Result {
         out.gauge("tenured_zones", "Zones that are served", self.zones)?;
         out.gauge("tenured_records", "Records that are served", self.records)?;
@@ -132,6 +156,7 @@ impl Collector for Scrape {
         out.gauges("tenured_build_info", "The program that runs", build)?;
         self.data_plane(&mut out)?;
         self.content(&mut out)?;
+        self.doors(&mut out)?;
         self.aliases.encode(&self.totals, &mut out)?;
         out.histogram("tenured_store_commit_duration_seconds", "Commits of the store", &self.commit)?;
         out.histogram("tenured_publish_duration_seconds", "Publications of a Snapshot", &self.publish)?;
@@ -146,6 +171,16 @@ impl Collector for Scrape {
         let alarms = self.alarms.iter().map(|alarm| ([("alarm", alarm.as_str())], 1));
         out.gauges("tenured_alarm", "Alarms that are on; /readyz?verbose says what to do", alarms)
     }
+}
+
+/// Owners are names that somebody chose: the door remembers a bounded number of them, and only of those with a token.
+fn door_calls(state: &ApiState) -> Vec<(String, &'static str, String, u64)> {
+    let counts = state.external_dns.counts().into_iter();
+    counts.map(|(owner, call, status, count)| (owner.to_string(), call.text(), status.to_string(), count)).collect()
+}
+
+fn door_refused(state: &ApiState) -> Vec<(String, String, u64)> {
+    state.external_dns.refused().into_iter().map(|(owner, code, count)| (owner.to_string(), code, count)).collect()
 }
 
 /// Writes families of metrics.

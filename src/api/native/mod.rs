@@ -8,6 +8,7 @@ mod changes;
 mod config;
 mod conflicts;
 mod explain;
+mod externaldns;
 mod fields;
 mod flaps;
 mod follow;
@@ -63,6 +64,7 @@ pub fn routes() -> Vec<Route> {
         alias_dry_run::routes(),
         transfers::routes(),
         holds::routes(),
+        externaldns::routes(),
         leases::routes(),
         sweeps::routes(),
     ]

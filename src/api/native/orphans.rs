@@ -44,6 +44,8 @@ pub(super) fn routes() -> Vec<Route> {
 enum Reason {
     /// Its owner's lease ran out.
     OwnerExpired,
+    /// A re-assertion wave of its owner's key passed it by, or the calls of an external-dns for a day.
+    OwnerUnconfirmed,
     /// What it points at is not there.
     TargetNxdomain,
     /// It was imported, and no owner has claimed it since.
@@ -51,11 +53,13 @@ enum Reason {
 }
 
 impl Reason {
-    const ALL: [Reason; 3] = [Reason::OwnerExpired, Reason::TargetNxdomain, Reason::Unclaimed];
+    const ALL: [Reason; 4] =
+        [Reason::OwnerExpired, Reason::OwnerUnconfirmed, Reason::TargetNxdomain, Reason::Unclaimed];
 
     fn text(self) -> &'static str {
         match self {
             Reason::OwnerExpired => "ownerExpired",
+            Reason::OwnerUnconfirmed => "ownerUnconfirmed",
             Reason::TargetNxdomain => "targetNxdomain",
             Reason::Unclaimed => "unclaimed",
         }
@@ -86,7 +90,7 @@ async fn list(call: Call) -> Result<Response, Refused> {
         })?);
     }
     if reasons.is_empty() {
-        reasons = vec![Reason::OwnerExpired, Reason::TargetNxdomain];
+        reasons = vec![Reason::OwnerExpired, Reason::OwnerUnconfirmed, Reason::TargetNxdomain];
     }
     let filter = ClaimFilter {
         zone: zone_filter(&call)?,
@@ -107,8 +111,9 @@ async fn list(call: Call) -> Result<Response, Refused> {
         let read = call.state.reader.claim_page(&filter, &Page { limit, after }).await?;
         revision = read.revision;
         for row in &read.items {
-            let owner = owners.of(&call, row).await?;
-            let Some((reason, since)) = reason_of(&call, (&snapshot, &dead), row, owner, now) else { continue };
+            let known = owners.of(&call, row).await?;
+            let owner = known.owner.as_ref();
+            let Some((reason, since)) = reason_of(&call, (&snapshot, &dead), row, known, now) else { continue };
             let old = age.is_none_or(|age| u128::from(now.0.saturating_sub(since.0)) >= age.as_millis());
             if old && reasons.contains(&reason) {
                 items.push(shown(row, owner, reason, since));
@@ -124,13 +129,35 @@ async fn list(call: Call) -> Result<Response, Refused> {
 
 /// Owners of the rows of one request.
 #[derive(Default)]
-struct Owners(HashMap<u32, Option<OwnerSummary>>);
+struct Owners(HashMap<u32, Known>);
+
+/// What is known of an owner.
+struct Known {
+    owner: Option<OwnerSummary>,
+    /// Its claims that a wave passed by: name, type, set id and zone, each with since when.
+    unconfirmed: HashMap<(Name, Rtype, String, Name), Moment>,
+}
+
+impl Known {
+    async fn of(call: &Call, row: &ClaimRow) -> Result<Known, Refused> {
+        let id = &row.claim.owner_id;
+        let marks = call.state.reader.unconfirmed(id).await?;
+        let unconfirmed =
+            marks.into_iter().map(|one| ((one.name, one.rtype, one.set_id, one.zone), one.since)).collect();
+        Ok(Known { owner: call.state.reader.owner(id).await?, unconfirmed })
+    }
+
+    fn unconfirmed(&self, row: &ClaimRow) -> Option<Moment> {
+        let claim = &row.claim;
+        self.unconfirmed.get(&(claim.name.clone(), claim.rtype, claim.set_id.clone(), row.zone.clone())).copied()
+    }
+}
 
 impl Owners {
-    async fn of(&mut self, call: &Call, row: &ClaimRow) -> Result<Option<&OwnerSummary>, Refused> {
+    async fn of(&mut self, call: &Call, row: &ClaimRow) -> Result<&Known, Refused> {
         match self.0.entry(row.claim.owner.0) {
-            Entry::Occupied(known) => Ok(known.into_mut().as_ref()),
-            Entry::Vacant(place) => Ok(place.insert(call.state.reader.owner(&row.claim.owner_id).await?).as_ref()),
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(place) => Ok(place.insert(Known::of(call, row).await?)),
         }
     }
 }
@@ -151,11 +178,11 @@ fn shown(row: &ClaimRow, owner: Option<&OwnerSummary>, reason: Reason, since: Mo
 /// How a served claim is an orphan, for an explanation; what an import left to its zone is none unless asked for.
 pub(super) async fn orphan(call: &Call, row: &ClaimRow) -> Result<Option<OrphanDocument>, Refused> {
     let snapshot = call.state.handle.published().get();
-    let owner = call.state.reader.owner(&row.claim.owner_id).await?;
+    let known = Known::of(call, row).await?;
     let dead = dead_inside(call).await;
-    let found = reason_of(call, (&snapshot, &dead), row, owner.as_ref(), call.state.clock.now());
+    let found = reason_of(call, (&snapshot, &dead), row, &known, call.state.clock.now());
     let found = found.filter(|(reason, _)| *reason != Reason::Unclaimed);
-    Ok(found.map(|(reason, since)| shown(row, owner.as_ref(), reason, since)))
+    Ok(found.map(|(reason, since)| shown(row, known.owner.as_ref(), reason, since)))
 }
 
 /// Why a held claim is an orphan, and since when; the strongest reason.
@@ -163,11 +190,15 @@ fn reason_of(
     call: &Call,
     (snapshot, dead): (&Snapshot, &HashMap<RecordKey, Moment>),
     row: &ClaimRow,
-    owner: Option<&OwnerSummary>,
+    known: &Known,
     now: Moment,
 ) -> Option<(Reason, Moment)> {
-    if let Some(owner) = owner.filter(|owner| owner.owner.state == OwnerState::Expired) {
+    if let Some(owner) = known.owner.as_ref().filter(|owner| owner.owner.state == OwnerState::Expired) {
         return Some((Reason::OwnerExpired, owner.owner.asserted));
+    }
+    let passed_by = call.state.external_dns.unconfirmed(&row.claim.owner_id, row.claim.asserted, now);
+    if let Some(since) = known.unconfirmed(row).or(passed_by) {
+        return Some((Reason::OwnerUnconfirmed, since));
     }
     let since = target_gone(call, (snapshot, dead), row, now);
     since

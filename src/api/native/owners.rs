@@ -10,12 +10,13 @@ use utoipa::ToSchema;
 use super::fields::OwnerFields;
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, blocking, document, owner_id};
-use crate::api::documents::{OwnerDocument, SourceDocument};
+use crate::api::documents::{DoorUseDocument, OwnerDocument, SourceDocument};
 use crate::api::json::{self, BodyLimit, unique_map};
 use crate::api::paging;
 use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::command::{Command, DeleteOwner, Fate, OwnerKeys, PutOwner};
+use crate::ledger::external_dns::DoorUse;
 use crate::ledger::lease::{LeaseKeys, OnExpiry};
 use crate::ledger::owner::{OwnerId, OwnerState};
 use crate::ledger::report::ItemOutcome;
@@ -66,6 +67,18 @@ pub(super) struct PutFields {
     lease_seconds: Option<u64>,
     on_expiry: Option<String>,
     grace_seconds: Option<u64>,
+    /// The client of the external-dns door.
+    #[serde(default, deserialize_with = "json::optional_object")]
+    external_dns: Option<DoorUseDocument>,
+}
+
+fn door_use(given: DoorUseDocument) -> Result<DoorUse, Refused> {
+    if given.txt_owner_id.as_deref().is_some_and(|text| !DoorUse::is_fit(text)) {
+        return Err(Refused::bad_request(
+            "externalDns.txtOwnerId is a text of 1 to 512 octets without control characters",
+        ));
+    }
+    Ok(DoorUse { txt_owner_id: given.txt_owner_id })
 }
 
 pub(super) fn no_owner(owner: &OwnerId) -> Refused {
@@ -117,7 +130,7 @@ async fn put(call: Call) -> Result<Response, Refused> {
         source: fields.source,
     }
     .read()?;
-    let keys = OwnerKeys { lease, ..keys };
+    let keys = OwnerKeys { lease, external_dns: fields.external_dns.map(door_use).transpose()?, ..keys };
     let report = call.submit(Command::PutOwner(PutOwner { owner: owner.clone(), keys }), owner.as_str(), "").await?;
     let status = if report.subject == Some(ItemOutcome::Created) { StatusCode::CREATED } else { StatusCode::OK };
     if call.dry_run()? {

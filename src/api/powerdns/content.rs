@@ -130,7 +130,7 @@ fn unfit_host(rtype: Rtype, rdata: &[u8]) -> Option<Name> {
         return None;
     }
     let name = rdata::target(rtype, rdata)?;
-    let is_host = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
+    let is_host = |octet: &u8| octet.is_ascii_alphanumeric() || *octet == b'-';
     let fits = Labels::of(name.as_wire()).all(|label| label.iter().all(is_host));
     let may_be_root = rtype != Rtype::NS;
     if fits && (may_be_root || !name.is_root()) { None } else { Some(name) }

@@ -66,7 +66,9 @@ pub(super) fn name(text: &str) -> Result<Name, String> {
     let plain = text.strip_prefix("*.").unwrap_or(text);
     let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_' | b'/' | b'.');
     if text != "*" && !plain.bytes().all(is_plain) {
-        return Err(format!("Name '{}' contains unsupported characters", shown(text)));
+        // As PowerDNS prints names: with escapes.
+        let printed = Name::parse(text).map_or_else(|_| text.to_owned(), |name| name.to_string());
+        return Err(format!("Name '{}' contains unsupported characters", shown(&printed)));
     }
     canonical(text)
 }
@@ -144,7 +146,7 @@ mod tests {
             ("www.example.com.", Ok("www.example.com.")),
             ("*.WWW.example.com.", Ok("*.www.example.com.")),
             ("www.example.com", Err("DNS Name 'www.example.com' is not canonical")),
-            ("w w.example.com.", Err("Name 'w w.example.com.' contains unsupported characters")),
+            ("w w.example.com.", Err("Name 'w\\032w.example.com.' contains unsupported characters")),
             ("a.*.example.com.", Err("Name 'a.*.example.com.' contains unsupported characters")),
             ("a..example.com.", Err("Unable to parse DNS Name 'a..example.com.'")),
         ] {

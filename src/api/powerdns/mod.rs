@@ -209,13 +209,9 @@ async fn route(ask: &Ask, method: &Method, path: &[String]) -> Result<Answer, Fa
         ["cache", "flush"] => only(put, || server::flush(ask))?,
         ["search-data"] if get => search::search(ask).await,
         ["tsigkeys" | "autoprimaries"] if get => Ok(Answer::json(&serde_json::json!([]))),
-        ["tsigkeys"] if post => Err(Failure::unprocessable("TSIG keys are not available on this server yet")),
-        ["tsigkeys", _] if put || delete => {
-            Err(Failure::unprocessable("TSIG keys are not available on this server yet"))
-        }
-        ["autoprimaries"] if post => {
-            Err(Failure::unprocessable("Zone kind 'Secondary' is not available on this server yet"))
-        }
+        ["tsigkeys"] if post => later(ask, "TSIG keys are not available on this server yet"),
+        ["tsigkeys", _] if put || delete => later(ask, "TSIG keys are not available on this server yet"),
+        ["autoprimaries"] if post => later(ask, "Zone kind 'Secondary' is not available on this server yet"),
         ["zones"] if get => zones::list(ask).await,
         ["zones"] if post => zones::create(ask).await,
         ["zones", id] if get => zones::show(ask, id).await,
@@ -240,6 +236,12 @@ async fn route(ask: &Ask, method: &Method, path: &[String]) -> Result<Answer, Fa
         | ["zones", _, "metadata" | "cryptokeys", _] => Err(Failure::wrong_method()),
         _ => Err(Failure::not_found()),
     }
+}
+
+/// A write that is not there yet.
+fn later(ask: &Ask, what: &str) -> Result<Answer, Failure> {
+    ask.check_writes()?;
+    Err(Failure::unprocessable(what))
 }
 
 /// The answer if the method is the one of the path.

@@ -615,6 +615,23 @@ pub(super) const ALL: &[Operation] = &[
         ..NONE
     },
     Operation {
+        path: "/v1/owners/{owner}/externaldns",
+        id: "getExternalDns",
+        tag: "owners",
+        summary: "What the external-dns door knows of an owner's client: calls, the last change, holds, waiting records.",
+        success: &[(200, Shape::Json("DoorStatus"))],
+        codes: &[NOT_FOUND],
+        ..NONE
+    },
+    Operation {
+        path: "/v1/plans",
+        id: "listPlans",
+        tag: "findings",
+        summary: "What the plan-only URL of the external-dns door would have done, the newest first.",
+        success: &[(200, Shape::Json("List_DoorPlan"))],
+        ..NONE
+    },
+    Operation {
         path: "/v1/holds",
         id: "listHolds",
         tag: "records",

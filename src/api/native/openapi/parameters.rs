@@ -157,7 +157,7 @@ fn in_query(path: &str, name: &str) -> (Value, &'static str) {
         (_, "olderThan") => (time(), "Only those that are so for longer than this."),
         (_, "target") => (name_filter("shop.example.net."), "Only this target."),
         (_, "reason") => (
-            words(vec!["ownerExpired", "targetNxdomain", "unclaimed"]),
+            words(vec!["ownerExpired", "ownerUnconfirmed", "targetNxdomain", "unclaimed"]),
             "Only for these reasons; by default all but `unclaimed`.",
         ),
         (_, "verbose") => (flag(false), "With stages, alarms and numbers."),

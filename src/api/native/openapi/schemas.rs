@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::super::{aliases, fields, leases, owners, sweeps, tokens, transfers, write, zones};
 use crate::api::documents as shown;
+use crate::api::door_documents;
 use crate::api::findings;
 use crate::api::paging::PageDocument;
 use crate::ledger::actor::Door;
@@ -99,6 +100,8 @@ fn documents(found: &mut BTreeMap<String, Value>) {
     add::<shown::ProblemDocument>(found);
     add::<shown::RenewedLeases>(found);
     add::<shown::ExplanationDocument>(found);
+    add::<door_documents::StatusDocument>(found);
+    add_list::<door_documents::PlanDocument, shown::List<door_documents::PlanDocument>>("List", found);
     add_list::<shown::HoldDocument, shown::List<shown::HoldDocument>>("List", found);
     add::<findings::PropagationDocument>(found);
     add::<findings::SweepDocument>(found);
@@ -198,7 +201,9 @@ fn words() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("OwnerWrite", "onExpiry", on_expiry),
         ("Token", "role", vec!["admin", "owner", "read"]),
         ("TokenCreate", "role", vec!["admin", "owner", "read"]),
-        ("Orphan", "reason", vec!["ownerExpired", "targetNxdomain", "unclaimed"]),
+        ("TokenCreate", "door", vec!["native", "powerdns", "externaldns"]),
+        ("TokenCreate", "onConflict", vec!["queue", "reject"]),
+        ("Orphan", "reason", vec!["ownerExpired", "ownerUnconfirmed", "targetNxdomain", "unclaimed"]),
         ("Flap", "pattern", vec!["toggle", "contested", "rewrite"]),
         ("Change", "door", Door::ALL.iter().map(|door| door.text()).collect()),
         ("AliasRecord", "serving", vec!["fresh", "stale", "static", "fallback", "nodata", "pending", "servfail"]),
@@ -214,6 +219,8 @@ fn bounds() -> Vec<(&'static str, &'static str, &'static str, Value)> {
         ("RecordsChange", "delete", "maxItems", json!(MAX_RECORDS)),
         ("ZoneCreate", "defaultTtl", "maximum", json!(MAX_TTL)),
         ("ZoneUpdate", "defaultTtl", "maximum", json!(MAX_TTL)),
+        ("TokenCreate", "ttlMin", "maximum", json!(MAX_TTL)),
+        ("TokenCreate", "ttlMax", "maximum", json!(MAX_TTL)),
         ("TokenCreate", "name", "minLength", json!(1)),
         ("TokenCreate", "name", "maxLength", json!(MAX_TEXT)),
         ("TokenCreate", "expiresAt", "format", json!("date-time")),
