@@ -16,8 +16,11 @@ pub(super) struct Lines {
     pub(super) lines: Vec<(&'static str, String)>,
 }
 
+/// A line: the word of its class, and the number of a rate that it shows.
+type Line = (&'static str, fn(&Rate) -> f64);
+
 /// Lines of one number of each rate, newest at the right.
-pub(super) fn lines(rates: &[Rate], of: &[(&'static str, fn(&Rate) -> f64)]) -> Lines {
+pub(super) fn lines(rates: &[Rate], of: &[Line]) -> Lines {
     let values = rates.iter().flat_map(|rate| of.iter().map(|(_, read)| read(rate)));
     let most = values.fold(1.0_f64, f64::max);
     let step = WIDTH / (LOOKS as f64 - 1.0);

@@ -43,9 +43,7 @@ pub(super) async fn view(State(ui): State<Ui>, Query(fields): Query<Fields>, vis
     let rtype = fields.get("type").map(|rtype| rtype.trim().to_owned()).unwrap_or_default();
     let path = with_parameters("/v1/explain", &[("name", &name), ("type", &rtype)]);
     f.reads(
-        &format!("explain {} {rtype}", if name.is_empty() { "NAME".to_owned() } else { quoted(&name) })
-            .trim_end()
-            .to_owned(),
+        format!("explain {} {rtype}", if name.is_empty() { "NAME".to_owned() } else { quoted(&name) }).trim_end(),
         &path,
     );
     let looked = if name.is_empty() || !f.may_look() { None } else { Some(find(&f, &path).await) };

@@ -91,7 +91,7 @@ async fn read(
 /// Changes, newest first.
 pub(super) fn rows(changes: &[ChangeDocument]) -> Vec<Row> {
     let mut changes: Vec<&ChangeDocument> = changes.iter().collect();
-    changes.sort_by(|one, other| other.revision.cmp(&one.revision));
+    changes.sort_by_key(|change| std::cmp::Reverse(change.revision));
     let mut last = None;
     changes
         .into_iter()

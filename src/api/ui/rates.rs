@@ -89,7 +89,7 @@ impl Rates {
             }
         }
         kept.looks += 1;
-        if kept.looks % FADE == 0 {
+        if kept.looks.is_multiple_of(FADE) {
             kept.no_name.fade();
             kept.failed.fade();
         }

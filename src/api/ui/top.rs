@@ -31,7 +31,7 @@ impl Top {
     /// The most frequent ones, at most so many.
     pub(super) fn first(&self, most: usize) -> Vec<(String, u64)> {
         let mut all: Vec<&(Name, u64)> = self.0.iter().collect();
-        all.sort_by(|one, other| other.1.cmp(&one.1));
+        all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         all.into_iter().take(most).map(|(name, count)| (name.to_string(), *count)).collect()
     }
 }

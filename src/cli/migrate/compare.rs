@@ -102,12 +102,15 @@ impl Comparison {
     }
 }
 
+/// A question by its place, with what the old and the new server say.
+type Different = (usize, Reply, Reply);
+
 /// Asks both for all that was taken.
 pub(super) async fn run(old: Old, new: SocketAddr, migration: &Migration) -> Result<Comparison, Failure> {
     let questions = Arc::new(questions(&migration.zones, old));
     let progress = bar("answers", questions.len());
     let (next, content) = (Arc::new(AtomicUsize::new(0)), Arc::new(content(&migration.zones, old)));
-    let mut workers: JoinSet<Result<Vec<(usize, Reply, Reply)>, String>> = JoinSet::new();
+    let mut workers: JoinSet<Result<Vec<Different>, String>> = JoinSet::new();
     for _ in 0..IN_FLIGHT.min(questions.len()) {
         let (questions, next, progress) = (Arc::clone(&questions), Arc::clone(&next), progress.clone());
         let content = Arc::clone(&content);
