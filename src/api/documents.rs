@@ -1,6 +1,7 @@
 //! The documents of the API as values: what handlers write and the command line reads (ownership.md sections 3, 4, 6).
 //! Keys are camelCase; times are RFC 3339 in UTC; names are in presentation form with their final dot.
 
+pub use super::keys::TokenDocument;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::findings::DanglingDocument;
-pub use super::token_documents::{DoorTermsDocument, DoorUseDocument, TokenDocument};
+pub use super::token_documents::{DoorTermsDocument, DoorUseDocument};
 
 /// Labels of an owner or a claim.
 pub type LabelsDocument = BTreeMap<String, String>;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::token_documents::DoorTermsDocument;
 use crate::ledger::key::{KeyFields, KeySettings, OnlyFields};
 
 /// What a key of the PowerDNS door does. Fields that a request leaves out are as its profile has them.
@@ -114,4 +115,46 @@ impl KeyDocument {
         };
         KeySettings::try_from(&fields)
     }
+}
+
+/// A token without its secret.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenDocument {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// `admin`, `owner`, `read`.
+    pub role: String,
+    /// The root owner of role `owner`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Globs of zones it is limited to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<String>,
+    /// Names it is limited to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Types it is limited to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
+    /// When it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
+    /// When it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// The whole text; only in the answer that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// The API that it is for, if that is another than this: `powerdns`, or, beside this, `externaldns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub door: Option<String>,
+    /// What it does there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyDocument>,
+    /// How external-dns clients work with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_dns: Option<DoorTermsDocument>,
 }

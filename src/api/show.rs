@@ -198,22 +198,23 @@ pub fn token(row: &TokenRow) -> TokenDocument {
         zones: row.limits.zones.clone(),
         names: row.limits.names.iter().map(name_limit).collect(),
         types: row.limits.types.iter().map(Rtype::to_string).collect(),
+        door: door(row.key.is_some(), row.limits.door).map(str::to_owned),
         external_dns: door_terms(row.limits.door),
         created_at: Some(moment(row.created)),
         expires_at: row.expires.map(moment),
         token: None,
-        door: row.key.as_ref().map(|_| POWERDNS).or(door(row.limits.door)).map(str::to_owned),
         key: row.key.as_deref().map(KeyDocument::of),
     }
 }
 
 /// The word of the door that keys are for.
 pub const POWERDNS: &str = "powerdns";
-/// The word of the door that a token opens.
-pub fn door(door: TokenDoor) -> Option<&'static str> {
+
+/// The word of the door that a token opens; a key opens that of PowerDNS.
+pub fn door(is_key: bool, door: TokenDoor) -> Option<&'static str> {
     match door {
-        TokenDoor::Native => None,
         TokenDoor::ExternalDns(_) => Some(Door::ExternalDns.text()),
+        TokenDoor::Native => is_key.then_some(POWERDNS),
     }
 }
 

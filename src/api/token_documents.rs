@@ -1,52 +1,8 @@
-//! Documents of tokens, and of the terms of those that open a door.
+//! Documents of how external-dns clients work with a token and for an owner.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
-
-use super::keys::KeyDocument;
-
-/// A token without its secret.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TokenDocument {
-    /// Its id.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// `admin`, `owner`, `read`.
-    pub role: String,
-    /// The root owner of role `owner`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// Globs of zones it is limited to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub zones: Vec<String>,
-    /// Names it is limited to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub names: Vec<String>,
-    /// Types it is limited to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub types: Vec<String>,
-    /// The door that it opens: `powerdns`, in the place of `/v1`, or `externaldns`, beside it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub door: Option<String>,
-    /// Of the external-dns door: how clients work with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub external_dns: Option<DoorTermsDocument>,
-    /// Of the PowerDNS door: what a key does there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<KeyDocument>,
-    /// When it was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<String>,
-    /// When it ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<String>,
-    /// The whole text; only in the answer that made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
-}
 
 /// How external-dns clients work with a token.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

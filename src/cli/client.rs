@@ -191,6 +191,17 @@ impl Client {
         self.answer(self.http.get(self.address(path, query))).await
     }
 
+    /// The same server with another token.
+    pub(super) fn with_token(&self, token: String) -> Client {
+        Client { http: self.http.clone(), url: self.url.clone(), token: Ok(token) }
+    }
+
+    /// Patches through a door with JSON, and gives back status and text whatever they are.
+    pub(super) async fn patch_by_door(&self, path: &str, body: &Value) -> Result<(StatusCode, String), Failure> {
+        let token = self.token.as_ref().map_err(|what| Failure::NoToken(what.clone()))?;
+        self.answer(self.http.patch(self.address(path, &[])).bearer_auth(token).json(body)).await
+    }
+
     fn address(&self, path: &str, query: &[(&str, &str)]) -> String {
         let mut address = format!("{}{path}", self.url);
         for (at, (name, value)) in query.iter().enumerate() {

@@ -98,6 +98,8 @@ enum Command {
     /// The configuration: check, show, reload
     #[command(subcommand)]
     Config(config::Command),
+    /// The sidecar of external-dns: forwards its calls and keeps it alive while the server is away
+    WebhookProxy(webhook_proxy::Flags),
     /// Copy the store into a new file, while a server may write to it
     Backup {
         /// The file; it must not be there yet
@@ -114,8 +116,6 @@ enum Command {
         /// The folder
         folder: std::path::PathBuf,
     },
-    /// The sidecar of external-dns: forwards its calls and keeps it alive while the server is away
-    WebhookProxy(webhook_proxy::Flags),
     /// A script for completion of commands and flags: bash, zsh, fish
     Completion {
         /// The shell
@@ -192,8 +192,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             | Command::Completion { .. }
             | Command::Manual { .. }
             | Command::Backup { .. }
-            | Command::Restore { .. }
-            | Command::WebhookProxy(_) => Ok(()),
+            | Command::WebhookProxy(_)
+            | Command::Restore { .. } => Ok(()),
             Command::Zone(command) => zone::run(command, &client, format).await,
             Command::Record(command) => record::run(command, &client, format).await,
             Command::Apply(flags) => apply::run(flags, &client, format).await,

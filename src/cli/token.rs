@@ -36,7 +36,8 @@ pub(super) struct CreateFlags {
     /// What it may do
     #[arg(long, value_name = "ROLE", default_value = "owner", value_parser = ["admin", "owner", "read"])]
     role: String,
-    /// The API that it is for; powerdns makes a key of the PowerDNS door
+    /// The API that it is for; powerdns makes a key of the PowerDNS door, externaldns lets an external-dns client in, whose
+    /// owner is then externaldns:NAME if --owner is not given
     #[arg(long, value_name = "DOOR", default_value = "native", value_parser = ["native", "powerdns", "externaldns"])]
     door: String,
     /// Of a key: the kind of controller, which sets the defaults of all below
@@ -70,33 +71,33 @@ pub(super) struct CreateFlags {
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
     #[command(flatten)]
-    terms: DoorFlags,
+    client: ClientTerms,
 }
 
-/// What is for the door of external-dns.
+/// How an external-dns client works.
 #[derive(Args, Debug)]
-pub(super) struct DoorFlags {
-    /// What becomes of a record that another owner holds
+pub(super) struct ClientTerms {
+    /// Of externaldns: what becomes of a record that another owner holds
     #[arg(long, requires = "door", value_parser = ["queue", "reject"])]
     on_conflict: Option<String>,
-    /// Records may stand beside those of other owners that say so too
+    /// Of externaldns: records may stand beside those of other owners that say so too
     #[arg(long, requires = "door")]
     share: bool,
-    /// Take over records that an import left to its zone, if they are equal
+    /// Of externaldns: take over records that an import left to its zone, if they are equal
     #[arg(long, requires = "door")]
     adopt_equal: bool,
-    /// Lowest TTL
+    /// Of externaldns: lowest TTL
     #[arg(long, requires = "door", value_name = "SECONDS")]
     ttl_min: Option<u32>,
-    /// Highest TTL
+    /// Of externaldns: highest TTL
     #[arg(long, requires = "door", value_name = "SECONDS")]
     ttl_max: Option<u32>,
-    /// Deletes are never held back
+    /// Of externaldns: deletes are never held back
     #[arg(long, requires = "door")]
     no_brake: bool,
 }
 
-impl DoorFlags {
+impl ClientTerms {
     fn add_to(self, body: &mut Map<String, Value>) {
         let mut add = |key: &str, value: Option<Value>| body.extend(value.map(|value| (key.to_owned(), value)));
         add("onConflict", self.on_conflict.map(Value::String));
@@ -160,7 +161,7 @@ async fn create(flags: CreateFlags, client: &Client, format: Format) -> Result<(
             body.insert(key.to_owned(), json!(values));
         }
     }
-    flags.terms.add_to(&mut body);
+    flags.client.add_to(&mut body);
     let (_, token): (_, TokenDocument) =
         client.write(Method::POST, "/v1/tokens", &[], Body::Json(Value::Object(body))).await?;
     let text = token.token.clone().unwrap_or_default();
@@ -179,10 +180,9 @@ fn read_secret(path: &Path) -> Result<String, Failure> {
 }
 
 fn rights(token: &TokenDocument) -> String {
-    match (&token.owner, &token.door) {
-        (Some(owner), Some(door)) => format!("{} {owner} by {door}", token.role),
-        (Some(owner), None) => format!("{} {owner}", token.role),
-        (None, _) => token.role.clone(),
+    match &token.owner {
+        Some(owner) => format!("{} {owner}", token.door.as_deref().unwrap_or(&token.role)),
+        None => token.role.clone(),
     }
 }
 

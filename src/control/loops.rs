@@ -109,9 +109,9 @@ pub(super) fn refuse(command: &mut Command, closing: &Closing) -> bool {
     let wishes = match command {
         Command::Apply(apply) => &mut apply.records,
         Command::Change(change) => &mut change.upsert,
+        Command::ChangeEndpoints(asked) => &mut asked.change.upsert,
         Command::Patch(patch) => return refuse_step(patch, closing),
         Command::OpenZone(open) => return refuse_step(&mut open.patch, closing),
-        Command::ChangeEndpoints(asked) => &mut asked.change.upsert,
         _ => return false,
     };
     let is_it = |wish: &Wish| wish.name == closing.name && wish.rtype == closing.rtype;

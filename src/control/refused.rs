@@ -1,11 +1,11 @@
 //! What was refused because of another owner, remembered until its owner gets it or no longer wants it. A wish that is
 //! refused again as before writes nothing, so that a client that tries in a loop costs the disk nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::handle::Request;
 use crate::ledger::code::Code;
-use crate::ledger::command::{Command, Wish};
+use crate::ledger::command::{Command, Step, Wish};
 use crate::ledger::report::{Item, ItemOutcome, Refusal, Report};
 use crate::store::refused::{RefusedKey, RefusedRow};
 use crate::store::{StoreError, Writer};
@@ -52,16 +52,19 @@ impl Memory {
         if let Ok(report) = answer {
             self.forget(request, report);
         }
-        for item in items.iter().filter(|item| item.outcome == ItemOutcome::Conflict) {
-            self.put(request, item, now);
+        let mut steps = None;
+        // What one command adds beyond the most that is remembered would only push itself out.
+        for item in items.iter().filter(|item| item.outcome == ItemOutcome::Conflict).take(MAX_REFUSED) {
+            let steps = steps.get_or_insert_with(|| Steps::of(&request.command));
+            self.put(request, item, (steps, now));
         }
     }
 
-    fn put(&mut self, request: &Request, item: &Item, now: Moment) {
+    fn put(&mut self, request: &Request, item: &Item, (steps, now): (&Steps<'_>, Moment)) {
         let (Some(known), Some(problem), Some(key)) = (&mut self.known, &item.problem, key_of(item)) else { return };
         let Some(holder) = &problem.holder else { return };
         // A delete of what another holds wants nothing.
-        let Some((rtype, records)) = wish_of(&request.command, item) else { return };
+        let Some((rtype, records)) = wish_of(&request.command, steps, item) else { return };
         let mut row = RefusedRow {
             key: key.clone(),
             values: records.iter().map(|record| presentation::rdata_to_text(rtype, record)).collect(),
@@ -152,19 +155,29 @@ fn key_of(item: &Item) -> Option<RefusedKey> {
     })
 }
 
+/// The values that a patch writes, by name and type: it may have many, and many of them refused.
+struct Steps<'a>(HashMap<(Box<str>, Rtype), &'a [Vec<u8>]>);
+
+impl<'a> Steps<'a> {
+    fn of(command: &'a Command) -> Steps<'a> {
+        let Command::Patch(patch) = command else { return Steps(HashMap::new()) };
+        let written = patch.steps.iter().flatten();
+        let one = |step: &'a Step| Some(((step.name.to_string().into(), step.rtype), step.records()?));
+        Steps(written.filter_map(one).collect())
+    }
+}
+
 /// Type and values of the wish that an item is about; a delete is none, but for one that a swap waits for.
-fn wish_of<'a>(command: &'a Command, item: &Item) -> Option<(Rtype, &'a [Vec<u8>])> {
+fn wish_of<'a>(command: &'a Command, steps: &Steps<'a>, item: &Item) -> Option<(Rtype, &'a [Vec<u8>])> {
     let rtype: Rtype = item.rtype.parse().ok()?;
     let asked: Vec<&Wish> = match command {
         Command::Apply(apply) => apply.records.iter().flatten().collect(),
         Command::Change(change) => change.upsert.iter().flatten().collect(),
         Command::ChangeEndpoints(asked) => asked.change.upsert.iter().flatten().collect(),
         Command::Revert(changes) => changes.iter().flat_map(|change| change.upsert.iter().flatten()).collect(),
-        Command::Patch(patch) => {
-            let steps = patch.steps.iter().flatten();
-            let mut own = steps.filter(|step| step.rtype == rtype && step.name.to_string() == item.name);
+        Command::Patch(_) => {
+            let records = steps.0.get(&(item.name.as_str().into(), rtype)).copied();
             let is_swap = item.problem.as_ref().is_some_and(|problem| problem.code == Code::SwapRefused);
-            let records = own.find_map(|step| step.records());
             return records.or(is_swap.then_some(&[][..])).map(|records| (rtype, records));
         }
         _ => Vec::new(),

@@ -280,15 +280,11 @@ fn brake(draft: &mut Draft, owner: OwnerNumber, asked: &ChangeEndpoints, going: 
     let total = draft.ledger.owned;
     let leaving = going.iter().filter(|one| one.fate == Fate::Leaves).count() as u64;
     if !asked.brake.holds(leaving, total) {
-        hold::forget(draft, owner, |one| {
-            let is_written = asked.change.upsert.iter().flatten().any(|wish| {
-                wish.name == one.name && presented(wish.rtype) == presented(one.rtype) && wish.set_id == one.set_id
-            });
-            let is_going = |going: &&Going| {
-                going.claim.name == one.name && going.claim.rtype == one.rtype && going.claim.set_id == one.set_id
-            };
-            is_written || going.iter().any(|one| is_going(&one))
-        });
+        let written =
+            asked.change.upsert.iter().flatten().map(|wish| (&wish.name, presented(wish.rtype), &wish.set_id));
+        let leaving = going.iter().map(|one| (&one.claim.name, presented(one.claim.rtype), &one.claim.set_id));
+        let over: HashSet<(&Name, Rtype, &String)> = written.chain(leaving).collect();
+        hold::forget(draft, owner, |one| over.contains(&(&one.name, presented(one.rtype), &one.set_id)));
         return going;
     }
     let (mut held, done): (Vec<Going>, Vec<Going>) = going.into_iter().partition(|one| one.fate == Fate::Leaves);

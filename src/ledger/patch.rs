@@ -285,12 +285,12 @@ fn do_all(draft: &mut Draft, frame: &Frame<'_>, slots: Vec<Slot>, items: &mut Ve
         }
     }
     draft.settle_all(touched);
+    let is_refused = |item: &&Item| item.outcome.is_refused();
+    let refused: HashSet<(String, String)> =
+        items.iter().filter(is_refused).map(|item| (item.name.clone(), item.rtype.clone())).collect();
     for slot in &slots {
         let is_on_hold = held.contains(&(slot.name.clone(), slot.rtype));
-        let refused = |item: &Item| {
-            item.outcome.is_refused() && item.name == slot.name.to_string() && item.rtype == slot.rtype.to_string()
-        };
-        if !is_on_hold && !items.iter().any(refused) {
+        if !is_on_hold && !refused.contains(&(slot.name.to_string(), slot.rtype.to_string())) {
             attach(draft, frame, slot, items);
         }
     }

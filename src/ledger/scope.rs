@@ -100,6 +100,13 @@ impl Scope {
             Command::Apply(apply) => scope.add_apply(apply, zone_of),
             Command::Change(change) => scope.add_change(change, zone_of),
             Command::Revert(changes) => changes.iter().for_each(|change| scope.add_change(change, zone_of)),
+            Command::ChangeEndpoints(asked) => scope.add_endpoints(asked, zone_of),
+            Command::AdjustEndpoints(asked) => {
+                scope.owners.insert(asked.owner.clone());
+                scope.claims_of = Some(asked.owner.clone());
+                scope.add_wishes(&asked.wishes, zone_of);
+                scope.add_unread(&asked.wishes, zone_of);
+            }
             Command::OpenZone(open) => {
                 scope.add_zone(&open.create.name);
                 scope.owners.extend(open.create.owner.clone());
@@ -113,12 +120,6 @@ impl Scope {
                 for due in &lapse.claims {
                     scope.add_name(&due.zone, &due.name, None);
                 }
-            }
-            Command::ChangeEndpoints(asked) => scope.add_endpoints(asked, zone_of),
-            Command::AdjustEndpoints(asked) => {
-                scope.owners.insert(asked.owner.clone());
-                scope.claims_of = Some(asked.owner.clone());
-                scope.add_wishes(&asked.wishes, zone_of);
             }
             Command::PutOwner(put) => scope.add_owner(&put.owner, &put.keys),
             Command::DeleteOwner(delete) => {
@@ -200,6 +201,27 @@ impl Scope {
         }
     }
 
+    /// The names, too, about which registry texts tell. Where a zone is cut, the one above it may still have what a client
+    /// wrote before.
+    fn add_endpoints(&mut self, asked: &ChangeEndpoints, zone_of: &dyn Fn(&Name) -> Option<Name>) {
+        let change = &asked.change;
+        self.add_change(change, zone_of);
+        for (name, _) in asked.absorbed.iter().filter_map(|one| one.about.as_ref()) {
+            if let Some(apex) = zone_of(name) {
+                self.add_name(&apex, name, None);
+            }
+        }
+        self.add_unread(&change.upsert, zone_of);
+        self.extent_of = Some(change.owner.clone());
+        for record in &change.delete {
+            let nearest = zone_of(&record.name);
+            let above = nearest.iter().flat_map(|apex| apex.ancestors().skip(1)).find_map(|name| zone_of(&name));
+            if let Some(above) = above {
+                self.add_name(&above, &record.name, None);
+            }
+        }
+    }
+
     fn add_patch(&mut self, patch: &Patch) {
         self.zones.insert(patch.zone.clone());
         self.owners.insert(patch.owner.clone());
@@ -224,26 +246,6 @@ impl Scope {
         }
     }
 
-    /// The names, too, about which registry texts tell. Where a zone is cut, the one above it may still have what a client
-    /// wrote before.
-    fn add_endpoints(&mut self, asked: &ChangeEndpoints, zone_of: &dyn Fn(&Name) -> Option<Name>) {
-        let change = &asked.change;
-        self.add_change(change, zone_of);
-        for (name, _) in asked.absorbed.iter().filter_map(|one| one.about.as_ref()) {
-            if let Some(apex) = zone_of(name) {
-                self.add_name(&apex, name, None);
-            }
-        }
-        self.extent_of = Some(change.owner.clone());
-        for record in &change.delete {
-            let nearest = zone_of(&record.name);
-            let above = nearest.iter().flat_map(|apex| apex.ancestors().skip(1)).find_map(|name| zone_of(&name));
-            if let Some(above) = above {
-                self.add_name(&above, &record.name, None);
-            }
-        }
-    }
-
     /// Of a transfer at one name, that name alone is read.
     fn add_transfer(&mut self, transfer: &Transfer, zone_of: &dyn Fn(&Name) -> Option<Name>) {
         self.owners.extend([transfer.from.clone(), transfer.to.clone()]);
@@ -257,6 +259,16 @@ impl Scope {
                 for apex in transfer.zone.iter().chain(&nearest).chain(&above) {
                     self.add_name(apex, name, None);
                 }
+            }
+        }
+    }
+
+    /// The names of wishes that could not be read: what stands there decides what becomes of them.
+    fn add_unread(&mut self, wishes: &[Result<Wish, BadWish>], zone_of: &dyn Fn(&Name) -> Option<Name>) {
+        let unread = wishes.iter().filter_map(|wish| wish.as_ref().err()?.key.as_ref());
+        for (name, _) in unread {
+            if let Some(apex) = zone_of(name) {
+                self.add_name(&apex, name, None);
             }
         }
     }

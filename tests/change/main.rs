@@ -3,6 +3,7 @@
 mod dangling;
 mod guarantees;
 mod holds;
+mod keys;
 mod leases;
 mod letting_go;
 mod limits;

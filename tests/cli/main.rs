@@ -6,6 +6,7 @@ mod documents;
 mod files;
 mod findings;
 mod history;
+mod migrate;
 mod writes;
 
 #[path = "../support/service.rs"]

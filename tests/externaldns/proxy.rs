@@ -22,13 +22,18 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// Starts one for the URL of a door; its token is written beside.
     pub(crate) fn start(folder: &Path, door: &Door) -> Proxy {
+        Proxy::start_with(folder, door, "http", &[])
+    }
+
+    fn start_with(folder: &Path, door: &Door, scheme: &str, more: &[&str]) -> Proxy {
         let token = folder.join("proxy.token");
         std::fs::write(&token, &door.token).expect("a file");
-        let url = format!("http://{}{}", door.http, door.base);
+        let url = format!("{scheme}://{}{}", door.http, door.base);
         let mut child = Command::new(binary())
             .args(["webhook-proxy", "--url", &url, "--listen", "127.0.0.1:0", "--health", "127.0.0.1:0"])
             .args(["--instance", "pod-7", "--token-file"])
             .arg(&token)
+            .args(more)
             .current_dir(folder)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -185,6 +190,35 @@ fn a_server_that_breaks_off_is_asked_again_and_one_that_redirects_is_not_followe
         heads[0].contains("authorization: bearer tnd_a_b\r\n") && heads[0].contains("x-tenured-instance: pod-7\r\n")
     );
     assert!(proxy.probe("/metrics").1.contains("tenured_webhook_proxy_retries_total 2"));
+}
+
+#[test]
+fn a_server_with_tls_is_asked_if_its_certificate_is_of_the_authority_that_was_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(folder.path(), &[]);
+    let door = Door::open(&server, "prod", json!({}));
+    server.kill();
+    let certificate = |name: &str| {
+        let parameters = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("a name");
+        let pair = rcgen::KeyPair::generate().expect("a key");
+        let signed = parameters.self_signed(&pair).expect("a certificate");
+        let (chain, key) = (folder.path().join(format!("{name}.pem")), folder.path().join(format!("{name}.key")));
+        std::fs::write(&chain, signed.pem()).expect("a file");
+        std::fs::write(&key, pair.serialize_pem()).expect("a file");
+        (chain.display().to_string(), key.display().to_string())
+    };
+    let ((chain, key), (other, _)) = (certificate("own"), certificate("other"));
+    let config = folder.path().join("tls.toml");
+    let text = format!("[http]\ntls = true\n[tls]\ncertificate = \"{chain}\"\nkey = \"{key}\"\n");
+    std::fs::write(&config, text).expect("a file");
+    let server = Server::start(folder.path(), &["--config", &config.display().to_string()]);
+    let door = Door { http: server.http, ..door };
+    let trusting = Proxy::start_with(folder.path(), &door, "https", &["--ca-file", &chain]);
+    for _ in 0..3 {
+        assert_eq!(trusting.door(&door).call("GET", "/records", None), (200, json!([])));
+    }
+    let wary = Proxy::start_with(folder.path(), &door, "https", &["--ca-file", &other]);
+    assert_eq!(wary.door(&door).call("GET", "/records", None).0, 503);
 }
 
 #[test]

@@ -202,6 +202,9 @@ fn broken_bodies_end_nothing() {
     for body in ["", "{", "{}", r#"[{"targets":"x"}]"#] {
         assert_eq!(fixture.answer("POST", "/adjustendpoints", body).0, 503, "{body}");
     }
+    // Not a record, and the only one in its zone: it is passed on, so that the change can say what is wrong.
+    let bad = r#"[{"dnsName":"www.example.com","recordType":"A","targets":["nonsense"]}]"#;
+    assert_eq!(fixture.answer("POST", "/adjustendpoints", bad).1.matches("nonsense").count(), 1);
     let over = format!("[{}null]", "null,".repeat(10)).replace("null", r#"{"recordTTL":1}"#);
     assert_eq!(fixture.answer("POST", "/adjustendpoints", &over).0, 200, "few");
     let many = format!("[{}{{}}]", "{},".repeat(200_000));

@@ -64,7 +64,9 @@ impl Server {
             let mut words = line.split_whitespace();
             match (words.next(), words.next()) {
                 (Some("dns"), Some(address)) => dns = address.parse().ok().or(dns),
-                (Some("http"), Some(url)) => http = url.trim_start_matches("http://").parse().ok(),
+                (Some("http"), Some(url)) => {
+                    http = url.trim_start_matches("http://").trim_start_matches("https://").parse().ok()
+                }
                 _ => {}
             }
             let ready = line.starts_with("try");

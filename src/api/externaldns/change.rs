@@ -7,7 +7,7 @@ use super::adjust::check_count;
 use super::canonical::{Canonical, canonical};
 use super::failure::Failure;
 use super::memory::Pairs;
-use super::registry::{self, Kind, NONCE, Nonces};
+use super::registry::{self, Kind, NONCE, Nonces, Types};
 use super::wire::{Changes, Endpoint};
 use crate::api::call::blocking;
 use crate::api::documents::ItemDocument;
@@ -168,7 +168,8 @@ impl Reading {
             Kind::Data => false,
         };
         let (texts, data): (Vec<Endpoint>, Vec<Endpoint>) = list.into_iter().partition(is_registry);
-        self.absorbed.extend(texts.iter().map(|one| registry::text(one, &data)));
+        let types = Types::of(&data);
+        self.absorbed.extend(texts.iter().map(|one| registry::text(one, &types)));
         data
     }
 }

@@ -1,7 +1,7 @@
 //! Registry TXT records: what a stock client writes beside its records to remember that they are its own. They are known by
 //! their label, their text, or, encrypted, by the nonce that the label of a record names.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::base64;
 use super::wire::Endpoint;
@@ -77,18 +77,26 @@ pub(super) fn is_known(endpoint: &Endpoint, nonces: &Nonces) -> bool {
     base64::decode(text).is_some_and(|octets| octets.get(..NONCE_OCTETS).is_some_and(|nonce| nonces.0.contains(nonce)))
 }
 
+/// Records of a list by name and set id: which types a registry record may be about.
+pub(super) struct Types<'a>(HashMap<(&'a str, &'a str), Vec<&'a str>>);
+
+impl<'a> Types<'a> {
+    pub(super) fn of(list: &'a [Endpoint]) -> Types<'a> {
+        let mut types: HashMap<(&str, &str), Vec<&str>> = HashMap::with_capacity(list.len());
+        for one in list.iter().filter(|one| one.record_type != "TXT") {
+            let key = (one.dns_name.as_str(), one.set_identifier.as_str());
+            types.entry(key).or_default().push(&one.record_type);
+        }
+        Types(types)
+    }
+}
+
 /// What is kept of a registry record. Records with the same list tell which of the types at the name it is about.
-pub(super) fn text(endpoint: &Endpoint, list: &[Endpoint]) -> RegistryText {
+pub(super) fn text(endpoint: &Endpoint, types: &Types<'_>) -> RegistryText {
     let owned = endpoint.labels.get(OWNED_RECORD).map_or("", String::as_str);
-    let types: Vec<&str> = list
-        .iter()
-        .filter(|one| one.dns_name == owned && one.set_identifier == endpoint.set_identifier)
-        .filter(|one| one.record_type != "TXT")
-        .map(|one| one.record_type.as_str())
-        .collect();
-    let rtype = match types.as_slice() {
-        [only] => only.parse().ok(),
-        _ => type_in(&endpoint.dns_name),
+    let rtype = match types.0.get(&(owned, endpoint.set_identifier.as_str())).map(Vec::as_slice) {
+        Some([only]) => only.parse().ok(),
+        Some(_) | None => type_in(&endpoint.dns_name),
     };
     RegistryText {
         name: endpoint.dns_name.clone(),

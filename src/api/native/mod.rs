@@ -7,6 +7,7 @@ mod aliases;
 mod changes;
 mod config;
 mod conflicts;
+mod door_terms;
 mod explain;
 mod externaldns;
 mod fields;

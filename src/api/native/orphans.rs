@@ -44,7 +44,7 @@ pub(super) fn routes() -> Vec<Route> {
 enum Reason {
     /// Its owner's lease ran out.
     OwnerExpired,
-    /// A re-assertion wave of its owner's key passed it by, or the calls of an external-dns for a day.
+    /// What its client calls for passed it by.
     OwnerUnconfirmed,
     /// What it points at is not there.
     TargetNxdomain,
@@ -196,8 +196,10 @@ fn reason_of(
     if let Some(owner) = known.owner.as_ref().filter(|owner| owner.owner.state == OwnerState::Expired) {
         return Some((Reason::OwnerExpired, owner.owner.asserted));
     }
-    let passed_by = call.state.external_dns.unconfirmed(&row.claim.owner_id, row.claim.asserted, now);
-    if let Some(since) = known.unconfirmed(row).or(passed_by) {
+    let unconfirmed = known.unconfirmed(row);
+    if let Some(since) =
+        unconfirmed.or_else(|| call.state.external_dns.unconfirmed(&row.claim.owner_id, row.claim.asserted, now))
+    {
         return Some((Reason::OwnerUnconfirmed, since));
     }
     let since = target_gone(call, (snapshot, dead), row, now);

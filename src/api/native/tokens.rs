@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::door_terms::{self, TermFields};
 use crate::api::auth::Access;
 use crate::api::call::{Call, Route, document, name_of, owner_id};
 use crate::api::documents::TokenDocument;
@@ -19,10 +20,9 @@ use crate::api::problem::Refused;
 use crate::api::show;
 use crate::ledger::actor::{Door, NameLimit, Role, TokenDoor, TokenLimits};
 use crate::ledger::code::Code;
-use crate::ledger::command::{Command, NewToken, OnConflict};
-use crate::ledger::external_dns::{Adopting, Brake, DoorTerms, Sharing};
+use crate::ledger::command::{Command, NewToken};
 use crate::ledger::key::KeySettings;
-use crate::ledger::limits::{MAX_LABELS, MAX_TEXT, MAX_TTL};
+use crate::ledger::limits::{MAX_LABELS, MAX_TEXT};
 use crate::ledger::report::ItemOutcome;
 use crate::store::token;
 use crate::wire::codes::Rtype;
@@ -52,7 +52,8 @@ pub(super) struct CreateFields {
     #[serde(default)]
     types: Vec<String>,
     expires_at: Option<String>,
-    /// `native`; `powerdns` for a key of the PowerDNS door; `externaldns` for a client of that door.
+    /// `native`, `powerdns` for a key of the PowerDNS door, `externaldns` for a client of that one; the fields below are of
+    /// those two.
     door: Option<String>,
     /// A secret that clients have already; without one, one is made.
     secret: Option<String>,
@@ -62,7 +63,7 @@ pub(super) struct CreateFields {
     queue: Option<bool>,
     supersede: Option<bool>,
     wave: Option<bool>,
-    /// Of a key, true or false; of external-dns `{"min", "percent", "last"}`, or false.
+    /// Of a key true or false; of an external-dns client false, or `{"min", "percent", "last"}`.
     brake: Option<Value>,
     echo_written: Option<bool>,
     share: Option<bool>,
@@ -73,7 +74,7 @@ pub(super) struct CreateFields {
     only: Option<OnlyDocument>,
     on_unconfirmed: Option<String>,
     grace_seconds: Option<u32>,
-    /// Of external-dns: `queue` (the default) or `reject`.
+    /// Of an external-dns client `queue` (the default) or `reject`.
     on_conflict: Option<String>,
     adopt_equal: Option<bool>,
     ttl_min: Option<u32>,
@@ -105,31 +106,61 @@ impl CreateFields {
     fn settings(&self) -> Result<Option<Box<KeySettings>>, Refused> {
         match self.door.as_deref() {
             None | Some("native") => {
-                if self.key() != KeyDocument::default() || self.secret.is_some() {
+                let has_more = self.secret.is_some() || self.brake.is_some();
+                if self.key() != KeyDocument::default() || has_more || self.has_terms() {
                     return Err(Refused::bad_request("profile, view and the like are for a key: add `door: powerdns`"));
                 }
                 Ok(None)
             }
             Some(show::POWERDNS) => {
-                if self.brake.as_ref().is_some_and(|brake| !brake.is_boolean() && !brake.is_null()) {
-                    return Err(Refused::bad_request("brake of a key is true or false"));
+                if self.has_terms() || self.brake.as_ref().is_some_and(|brake| !brake.is_boolean()) {
+                    return Err(Refused::bad_request(
+                        "onConflict, adoptEqual, ttlMin and ttlMax are for `door: externaldns`",
+                    ));
                 }
                 let key = self.key().settings().map_err(Refused::bad_request)?;
                 Ok(Some(Box::new(key)))
             }
             Some(word) if word == Door::ExternalDns.text() => {
-                let mine = KeyDocument { share: None, brake: None, ..self.key() };
-                if mine != KeyDocument::default() || self.secret.is_some() {
-                    return Err(Refused::bad_request("profile, view and the like are for `door: powerdns`"));
+                let shared = KeyDocument { share: self.share, brake: self.key().brake, ..KeyDocument::default() };
+                if self.key() != shared || self.secret.is_some() {
+                    return Err(Refused::bad_request("profile, view, secret and the like are for `door: powerdns`"));
                 }
                 Ok(None)
             }
             Some(other) => {
                 let other: String = other.chars().take(64).collect();
-                let detail = format!("door is native, powerdns or externaldns, not `{}`", other.escape_debug());
-                Err(Refused::bad_request(detail))
+                Err(Refused::bad_request(format!(
+                    "door is native, powerdns or externaldns, not `{}`",
+                    other.escape_debug()
+                )))
             }
         }
+    }
+
+    /// Whether something is said that only an external-dns client has.
+    fn has_terms(&self) -> bool {
+        self.on_conflict.is_some() || self.adopt_equal.is_some() || self.ttl_min.is_some() || self.ttl_max.is_some()
+    }
+
+    fn is_external_dns(&self) -> bool {
+        self.door.as_deref() == Some(Door::ExternalDns.text())
+    }
+
+    /// The door whose clients the token lets in.
+    fn token_door(&self) -> Result<TokenDoor, Refused> {
+        if !self.is_external_dns() {
+            return Ok(TokenDoor::Native);
+        }
+        let fields = TermFields {
+            on_conflict: self.on_conflict.as_deref(),
+            share: self.share,
+            adopt_equal: self.adopt_equal,
+            ttl_min: self.ttl_min,
+            ttl_max: self.ttl_max,
+            brake: self.brake.as_ref(),
+        };
+        door_terms::terms(&fields).map(TokenDoor::ExternalDns)
     }
 
     /// A key writes for one owner, which is named after it if nothing else is said.
@@ -177,20 +208,22 @@ async fn create(call: Call) -> Result<Response, Refused> {
         return Err(Refused::bad_request(format!("name is 1 to {MAX_TEXT} octets without control characters")));
     }
     let key = fields.settings()?;
-    let opens_external_dns = fields.door.as_deref() == Some(Door::ExternalDns.text());
     let role = match (fields.role.as_deref(), fields.owner.as_deref()) {
         (Some("owner") | None, _) if key.is_some() => Role::Owner(owner_id("owner", &fields.key_owner())?),
-        (Some("admin" | "read"), _) if key.is_some() || opens_external_dns => {
-            return Err(Refused::bad_request("a token of a door has the role owner"));
+        (Some(_), _) if key.is_some() => {
+            return Err(Refused::bad_request("a key of a door has the role owner"));
         }
-        // A door is opened for one owner: by default the one that is named as the token is.
-        (Some("owner") | None, None) if opens_external_dns => {
+        // A client works for one owner: by default the one that is named as the token is.
+        (Some("owner") | None, None) if fields.is_external_dns() => {
             if !is_door_owner(&fields.name) {
                 return Err(Refused::bad_request(
                     "a token of a door needs `owner`, or a name of 1 to 63 of a-z, 0-9 and -, which makes externaldns:<name>",
                 ));
             }
             Role::Owner(owner_id("owner", &format!("{DOOR_OWNER}{}", fields.name))?)
+        }
+        (Some("admin" | "read"), _) if fields.is_external_dns() => {
+            return Err(Refused::bad_request("a token of a door has the role owner"));
         }
         (Some("owner") | None, Some(owner)) => Role::Owner(owner_id("owner", owner)?),
         (Some("owner") | None, None) => {
@@ -235,11 +268,11 @@ fn shown(new: &NewToken) -> TokenDocument {
         zones: new.limits.zones.clone(),
         names: new.limits.names.iter().map(show::name_limit).collect(),
         types: new.limits.types.iter().map(Rtype::to_string).collect(),
-        external_dns: show::door_terms(new.limits.door),
         created_at: None,
         expires_at: new.expires.map(show::moment),
         token: None,
-        door: new.key.as_ref().map(|_| show::POWERDNS).or(show::door(new.limits.door)).map(str::to_owned),
+        door: show::door(new.key.is_some(), new.limits.door).map(str::to_owned),
+        external_dns: show::door_terms(new.limits.door),
         key: new.key.as_deref().map(KeyDocument::of),
     }
 }
@@ -263,71 +296,8 @@ fn limits(fields: &CreateFields) -> Result<TokenLimits, Refused> {
         zones: fields.zones.clone(),
         names: names.collect::<Result<_, _>>()?,
         types: types.collect::<Result<_, _>>()?,
-        door: door(fields)?,
+        door: fields.token_door()?,
     })
-}
-
-/// The door that the token opens, with its terms.
-fn door(fields: &CreateFields) -> Result<TokenDoor, Refused> {
-    if fields.door.as_deref() == Some(Door::ExternalDns.text()) {
-        return terms(fields).map(TokenDoor::ExternalDns);
-    }
-    let has_terms = fields.on_conflict.is_some()
-        || fields.adopt_equal.is_some()
-        || fields.ttl_min.is_some()
-        || fields.ttl_max.is_some();
-    if has_terms {
-        return Err(Refused::bad_request("onConflict, adoptEqual, ttlMin and ttlMax need `door: externaldns`"));
-    }
-    Ok(TokenDoor::Native)
-}
-
-fn terms(fields: &CreateFields) -> Result<DoorTerms, Refused> {
-    let ttls = [fields.ttl_min, fields.ttl_max];
-    let is_crossed = fields.ttl_min.zip(fields.ttl_max).is_some_and(|(min, max)| min > max);
-    if is_crossed || ttls.into_iter().flatten().any(|ttl| ttl > MAX_TTL) {
-        return Err(Refused::bad_request(format!("ttlMin and ttlMax are at most {MAX_TTL}, the lower one first")));
-    }
-    Ok(DoorTerms {
-        on_conflict: match fields.on_conflict.as_deref() {
-            Some("queue") | None => OnConflict::Queue,
-            Some("reject") => OnConflict::Reject,
-            Some(_) => return Err(Refused::bad_request("onConflict is queue or reject")),
-        },
-        sharing: if fields.share == Some(true) { Sharing::Shared } else { Sharing::Exclusive },
-        adopting: if fields.adopt_equal == Some(true) { Adopting::Equal } else { Adopting::Never },
-        ttl_min: fields.ttl_min,
-        ttl_max: fields.ttl_max,
-        brake: brake(fields.brake.as_ref())?,
-    })
-}
-
-fn brake(given: Option<&Value>) -> Result<Brake, Refused> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Numbers {
-        min: Option<u64>,
-        percent: Option<u64>,
-        last: Option<u64>,
-    }
-    match given {
-        None | Some(Value::Null | Value::Bool(true)) => Ok(Brake::default()),
-        Some(Value::Bool(false)) => Ok(Brake::Off),
-        Some(other) => {
-            let read = Numbers::deserialize(other).ok().filter(|one| one.percent.is_none_or(|percent| percent <= 100));
-            let read = read.ok_or_else(|| {
-                Refused::bad_request(
-                    "brake is false, or {\"min\": 10, \"percent\": 30, \"last\": 3} with whole numbers",
-                )
-            })?;
-            let Brake::On { min, percent, last } = Brake::default() else { return Ok(Brake::Off) };
-            Ok(Brake::On {
-                min: read.min.unwrap_or(min),
-                percent: read.percent.unwrap_or(percent),
-                last: read.last.unwrap_or(last),
-            })
-        }
-    }
 }
 
 fn expiry(text: &str, now: Moment) -> Result<Moment, Refused> {

@@ -1,5 +1,6 @@
 //! `PATCH zones/{id}`: the request that all controllers live by.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Ask;
@@ -14,6 +15,8 @@ use crate::ledger::key::{Conflicts, KeySettings};
 use crate::ledger::report::{Item, ItemOutcome, Problem};
 use crate::wire::name::Name;
 
+/// Most errors of one answer.
+const MAX_ERRORS: usize = 1_000;
 /// Longest owner in an error, in characters.
 const MAX_OWNER: usize = 128;
 
@@ -72,6 +75,7 @@ pub(super) fn failure(key: &KeySettings, refused: &[&Item]) -> Option<Failure> {
         return detail.map(Failure::unprocessable);
     }
     let mut errors: Vec<String> = Vec::new();
+    let mut told: HashSet<String> = HashSet::new();
     let mut conflict = None;
     for item in refused {
         let Some(problem) = &item.problem else { continue };
@@ -79,7 +83,7 @@ pub(super) fn failure(key: &KeySettings, refused: &[&Item]) -> Option<Failure> {
         if is_conflict(problem.code) && conflict.is_none() {
             conflict = Some(error.clone());
         }
-        if !errors.contains(&error) {
+        if errors.len() < MAX_ERRORS && told.insert(error.clone()) {
             errors.push(error);
         }
     }

@@ -102,9 +102,6 @@ impl Comparison {
     }
 }
 
-/// A question by its place, with what the old and the new server say.
-type Different = (usize, Reply, Reply);
-
 /// Asks both for all that was taken.
 pub(super) async fn run(old: Old, new: SocketAddr, migration: &Migration) -> Result<Comparison, Failure> {
     let questions = Arc::new(questions(&migration.zones, old));
@@ -161,6 +158,9 @@ pub(super) async fn run(old: Old, new: SocketAddr, migration: &Migration) -> Res
 
 /// An answer, or why there is none.
 type Reply = Result<Answer, String>;
+
+/// The position of a question, with the old answer and the new one.
+type Different = (usize, Reply, Reply);
 
 /// Each name and type there is, addresses of each name, what a wildcard makes, and a name that is not there.
 fn questions(zones: &[Taken], old: Old) -> Vec<Question> {
@@ -244,6 +244,8 @@ struct Reasons {
     left_out: BTreeSet<Name>,
     /// Names with a DNAME.
     redirections: BTreeSet<Name>,
+    /// The zones that are here.
+    apexes: BTreeSet<Name>,
 }
 
 impl Reasons {
@@ -253,6 +255,7 @@ impl Reasons {
             above: BTreeMap::new(),
             left_out: migration.left_out.iter().cloned().collect(),
             redirections: BTreeSet::new(),
+            apexes: migration.zones.iter().map(|zone| zone.origin.clone()).collect(),
         };
         for finding in &migration.findings {
             reasons.note(finding);
@@ -300,6 +303,9 @@ impl Reasons {
         self.of_name(&question.name, question.rtype)
             .or_else(|| self.of_wildcard(question))
             .or_else(|| old.as_ref().ok().zip(new.as_ref().ok()).and_then(|(old, new)| of_answers(question, old, new)))
+            .or_else(|| {
+                old.as_ref().ok().zip(new.as_ref().ok()).and_then(|(old, new)| self.of_length(question, old, new))
+            })
             .or_else(|| self.of_redirection(question))
             .or_else(|| self.of_chain(question, old, new))
             .or_else(|| {
@@ -318,6 +324,22 @@ impl Reasons {
     /// A wildcard above the name that is not here as it was there.
     fn of_wildcard(&self, question: &Question) -> Option<String> {
         question.name.ancestors().skip(1).find_map(|above| self.of_name(&above.child(b"*").ok()?, question.rtype))
+    }
+
+    /// One server follows a chain into another zone of its own, and the other leaves that to the resolver, which asks again
+    /// anyway (RFC 1034 section 4.3.2 lets both).
+    fn of_length(&self, question: &Question, old: &Answer, new: &Answer) -> Option<String> {
+        let zone = |name: &Name| name.ancestors().find(|above| self.apexes.contains(above));
+        let (longer, shorter) = if old.records.len() > new.records.len() { (old, new) } else { (new, old) };
+        let own = zone(&question.name)?;
+        let is_chain = !shorter.records.is_empty() && shorter.records.iter().all(|one| one.rtype == Rtype::CNAME);
+        let elsewhere = |one: &Answered| zone(&one.name).as_ref() != Some(&own);
+        let follows = is_chain && shorter.records.is_subset(&longer.records);
+        if !follows || !longer.records.difference(&shorter.records).all(elsewhere) {
+            return None;
+        }
+        let who = if std::ptr::eq(longer, old) { "the old server" } else { "this server" };
+        Some(format!("the CNAME leads into another zone, where only {who} follows it by itself; resolvers ask again"))
     }
 
     fn of_redirection(&self, question: &Question) -> Option<String> {
@@ -407,6 +429,22 @@ mod tests {
             let old = answer(&[("c.example.com.", Rtype::CNAME, name(target).as_wire())]);
             let reason = reasons.of(&question("c.example.com.", Rtype::A), &old, &none);
             assert_eq!(reason.is_some(), wanted, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_chain_may_end_where_it_leaves_the_zone() {
+        let zone =
+            |text: &str| Taken { origin: name(text), rrsets: Vec::new(), keys: BTreeSet::new(), beside: Vec::new() };
+        let migration = Migration { zones: vec![zone("a.example."), zone("b.example.")], ..Migration::default() };
+        let reasons = Reasons::new(&migration);
+        for (target, wanted) in [("www.b.example.", true), ("www.a.example.", false)] {
+            let target_name = name(target);
+            let link = ("x.a.example.", Rtype::CNAME, target_name.as_wire());
+            let (long, short) = (answer(&[link, (target, Rtype::A, &[192, 0, 2, 1])]), answer(&[link]));
+            let asked = question("x.a.example.", Rtype::A);
+            assert_eq!(reasons.of(&asked, &long, &short).is_some(), wanted, "{target}");
+            assert_eq!(reasons.of(&asked, &short, &long).is_some(), wanted, "{target}");
         }
     }
 

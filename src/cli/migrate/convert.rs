@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::Taken;
+use super::beside::Beside;
 use super::compare::Question;
 use super::report::{Finding, What};
 use crate::wire::codes::Rtype;
 use crate::wire::name::Name;
 use crate::wire::presentation::rdata_from_text;
 use crate::wire::rdata::canonical;
+use crate::zone::check::{Fault, Severity, check};
 use crate::zone::node::RRset;
 use crate::zone::serial;
 
@@ -53,18 +56,20 @@ struct RRsetDocument {
     comments: Vec<CommentDocument>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 struct RecordDocument {
     content: String,
     #[serde(default)]
     disabled: bool,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 struct CommentDocument {
     content: String,
     #[serde(default)]
     account: String,
+    #[serde(default)]
+    modified_at: u64,
 }
 
 /// A row of a zone's metadata.
@@ -131,7 +136,7 @@ struct Building {
 /// The RRsets of a zone. The error is why the zone cannot be served at all.
 pub(super) fn zone(origin: &Name, document: ZoneDocument, findings: &mut Vec<Finding>) -> Result<Taken, String> {
     let mut built: BTreeMap<(Vec<u8>, Rtype), (Name, Building)> = BTreeMap::new();
-    let mut keys = BTreeSet::new();
+    let (mut keys, mut beside) = (BTreeSet::new(), Vec::new());
     for rrset in document.rrsets {
         let (name, rtype) = match key(origin, &rrset) {
             Ok(key) => key,
@@ -142,22 +147,17 @@ pub(super) fn zone(origin: &Name, document: ZoneDocument, findings: &mut Vec<Fin
         };
         let find = |what, reason| Finding::of(origin, &name.to_string(), &rrset.rtype, what, reason);
         keys.insert(Question { name: name.clone(), rtype });
-        for comment in &rrset.comments {
-            let by = if comment.account.is_empty() { String::new() } else { format!(" by {}", comment.account) };
-            findings.push(find(What::NotTaken, format!("comment{by}: {}", shown(&comment.content))));
-        }
         if is_of_signatures(rtype) {
             findings.push(find(What::NotTaken, "signatures and their keys are not taken".to_owned()));
             continue;
         }
         let mut records = BTreeMap::new();
+        let mut kept = Vec::new();
         for record in &rrset.records {
-            if record.disabled {
-                findings.push(find(What::NotTaken, format!("disabled there: {}", shown(&record.content))));
-                continue;
-            }
             match rdata_from_text(rtype, &record.content, None) {
+                Ok(_) if record.disabled => kept.push(record),
                 Ok(mut wire) => {
+                    kept.push(record);
                     if rtype == Rtype::SOA
                         && let Some(edited) = document.edited_serial.filter(|edited| *edited > 0)
                     {
@@ -174,6 +174,13 @@ pub(super) fn zone(origin: &Name, document: ZoneDocument, findings: &mut Vec<Fin
             let many = records.len();
             records = records.into_iter().take(1).collect();
             findings.push(find(What::LeftOut, format!("{many} values where one can be; the first is taken")));
+        }
+        let is_beside = !rrset.comments.is_empty() || kept.iter().any(|record| record.disabled);
+        if is_beside && !kept.is_empty() && rtype != Rtype::SOA {
+            let (name, shown) = (name.to_string(), rrset.rtype.clone());
+            let patch = json!({"name": name, "type": rrset.rtype, "ttl": rrset.ttl.clamp(0, MAX_TTL), "changetype": "REPLACE",
+                "records": kept, "comments": rrset.comments});
+            beside.push(Beside { name, rtype: shown, patch });
         }
         if records.is_empty() {
             continue;
@@ -195,12 +202,50 @@ pub(super) fn zone(origin: &Name, document: ZoneDocument, findings: &mut Vec<Fin
             (name, RRset { rtype, ttl, records: records.into_values().collect() })
         })
         .collect();
+    let rrsets = fitting(origin, rrsets, findings);
     for (rtype, what) in [(Rtype::SOA, "SOA"), (Rtype::NS, "NS")] {
         if !rrsets.iter().any(|(name, rrset)| name == origin && rrset.rtype == rtype) {
             return Err(format!("it has no {what} that is served, so it cannot be one"));
         }
     }
-    Ok(Taken { origin: origin.clone(), rrsets, keys })
+    Ok(Taken { origin: origin.clone(), rrsets, keys, beside })
+}
+
+/// Without the RRsets that cannot stand where they are, of which PowerDNS's backends take all.
+fn fitting(origin: &Name, mut rrsets: Vec<(Name, RRset)>, findings: &mut Vec<Finding>) -> Vec<(Name, RRset)> {
+    loop {
+        let mut out: BTreeMap<usize, String> = BTreeMap::new();
+        for issue in check(origin, &rrsets).into_iter().filter(|issue| issue.severity() == Severity::Error) {
+            let at = |rtype: Rtype| rrsets.iter().position(|(name, rrset)| *name == issue.name && rrset.rtype == rtype);
+            let loser = match &issue.fault {
+                // The one that redirects all is what most queries get; at an apex nothing can be redirected.
+                Fault::CnameBeside(_) if issue.name == *origin => at(Rtype::CNAME),
+                Fault::CnameBeside(other) => at(*other),
+                // PowerDNS answers with addresses that are there, too.
+                Fault::AliasBeside(_) => at(Rtype::ALIAS),
+                Fault::NoSoa
+                | Fault::SoaBelowApex
+                | Fault::SeveralRecords
+                | Fault::TooManyRecords(_)
+                | Fault::TooManyOctets(_)
+                | Fault::TooManyTypes(_)
+                | Fault::NoNs
+                | Fault::AtWildcard
+                | Fault::DnameAtCut
+                | Fault::Occluded(..)
+                | Fault::NoAddress(_) => issue.rrset,
+            };
+            out.extend(loser.map(|at| (at, issue.to_string())));
+        }
+        if out.is_empty() {
+            return rrsets;
+        }
+        for (at, reason) in out.into_iter().rev() {
+            let (name, rrset) = rrsets.remove(at);
+            let rtype = rrset.rtype.to_string();
+            findings.push(Finding::of(origin, &name.to_string(), &rtype, What::LeftOut, reason));
+        }
+    }
 }
 
 /// Name and type of an RRset that can be here.
@@ -263,6 +308,8 @@ mod tests {
               {"name": "u.example.com.", "type": "URL", "ttl": 60, "records": [{"content": "http://example.net/"}]},
               {"name": "t.example.com.", "type": "TYPE65300", "ttl": 60, "records": [{"content": "\\# 2 abcd"}]},
               {"name": "l.example.com.", "type": "ALIAS", "ttl": 60, "records": [{"content": "web.example.net."}]},
+              {"name": "c.example.com.", "type": "CNAME", "ttl": 60, "records": [{"content": "a.example.com."}]},
+              {"name": "c.example.com.", "type": "TXT", "ttl": 60, "records": [{"content": "\"beside\""}]},
               {"name": "s.example.com.", "type": "DNSKEY", "ttl": 60, "records": [{"content": "257 3 13 AAAA"}]}"#,
         );
         let taken = taken.expect("a zone");
@@ -273,22 +320,28 @@ mod tests {
                 "example.com. NS",
                 "example.com. SOA",
                 "a.example.com. A",
+                "c.example.com. CNAME",
                 "l.example.com. ALIAS",
                 "t.example.com. TYPE65300"
             ]
         );
+        let beside: Vec<(&str, usize)> = taken
+            .beside
+            .iter()
+            .map(|one| (one.name.as_str(), one.patch["records"].as_array().map_or(0, Vec::len)))
+            .collect();
+        assert_eq!(beside, [("a.example.com.", 2)], "with its disabled record and its comment");
         let told: Vec<(What, &str)> = findings.iter().map(|finding| (finding.what, finding.name.as_str())).collect();
         assert_eq!(
             told,
             [
                 (What::LeftOut, "lua.example.com."),
-                (What::NotTaken, "a.example.com."),
-                (What::NotTaken, "a.example.com."),
                 (What::LeftOut, "a.example.com."),
                 (What::Changed, "a.example.com."),
                 (What::LeftOut, "a.example.net."),
                 (What::LeftOut, "u.example.com."),
                 (What::NotTaken, "s.example.com."),
+                (What::LeftOut, "c.example.com."),
             ]
         );
     }

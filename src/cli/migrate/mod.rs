@@ -2,6 +2,7 @@
 
 mod answers;
 mod ask;
+mod beside;
 mod compare;
 mod convert;
 mod powerdns;
@@ -69,6 +70,8 @@ pub(super) struct Taken {
     rrsets: Vec<(Name, RRset)>,
     /// What each name and type was asked for there, also where it was left out.
     keys: BTreeSet<compare::Question>,
+    /// Comments and disabled records.
+    beside: Vec<beside::Beside>,
 }
 
 impl Taken {
@@ -139,6 +142,9 @@ async fn take(
         }
         Err(failure) => return Err(failure),
     };
+    if !common.dry_run {
+        beside::write(&taken, common, client, into).await?;
+    }
     into.rows.push(Row { zone, source, records, outcome });
     if outcome != Outcome::LeftOut {
         into.zones.push(taken);

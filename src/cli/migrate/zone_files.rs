@@ -124,5 +124,5 @@ fn read(path: &Path, unsign: bool, findings: &mut Vec<Finding>) -> Result<Taken,
     let rrsets: Vec<_> = zone.rrsets.into_iter().filter(|(_, rrset)| !is_of_signatures(rrset.rtype)).collect();
     let keys: BTreeSet<Question> =
         rrsets.iter().map(|(name, rrset)| Question { name: name.clone(), rtype: rrset.rtype }).collect();
-    Ok(Taken { origin: zone.origin, rrsets, keys })
+    Ok(Taken { origin: zone.origin, rrsets, keys, beside: Vec::new() })
 }

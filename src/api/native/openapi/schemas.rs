@@ -201,7 +201,6 @@ fn words() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         ("OwnerWrite", "onExpiry", on_expiry),
         ("Token", "role", vec!["admin", "owner", "read"]),
         ("TokenCreate", "role", vec!["admin", "owner", "read"]),
-        ("TokenCreate", "door", vec!["native", "powerdns", "externaldns"]),
         ("TokenCreate", "onConflict", vec!["queue", "reject"]),
         ("Orphan", "reason", vec!["ownerExpired", "ownerUnconfirmed", "targetNxdomain", "unclaimed"]),
         ("Flap", "pattern", vec!["toggle", "contested", "rewrite"]),
