@@ -56,8 +56,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("reqwest", &["src/cli/"]),
     // HTTP servers: the API's, and the one that a client of it has beside it in its pod.
     ("hyper", &["src/api/", "src/cli/webhook_proxy/"]),
-    ("rustls", &["src/net/certificates.rs"]),
-    ("tokio_rustls", &["src/net/", "src/api/"]),
+    ("rustls", &["src/net/certificates.rs", "src/cli/webhook_proxy/"]),
+    ("tokio_rustls", &["src/net/", "src/api/", "src/cli/webhook_proxy/"]),
     ("quinn", &["src/net/quic.rs"]),
     ("prometheus_client", &["src/api/native/metrics.rs", "src/control/measures.rs", "src/alias/measures.rs"]),
 ];

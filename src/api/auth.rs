@@ -29,6 +29,10 @@ pub fn nobody() -> Actor {
     Actor { token: String::new(), role: Role::Read, limits: TokenLimits::default(), door: Door::Native }
 }
 
+/// Put on a request by the page, for a visitor without a token who may look: no client can set it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visitor;
+
 /// The actor of a request, if its token admits it to the route.
 pub async fn admit(headers: &HeaderMap, reader: &Reader, now: Moment, access: Access) -> Result<Actor, Refused> {
     if access == Access::Public {

@@ -25,6 +25,7 @@ pub mod readiness;
 pub mod reload;
 pub mod show;
 mod token_documents;
+mod ui;
 
 use std::sync::Arc;
 
@@ -121,11 +122,12 @@ pub fn router_of(state: ApiState, part: Part) -> Router {
     for route in native::routes().into_iter().filter(belongs) {
         router = route.add_to(router, &state, &gates);
     }
+    router = powerdns::add_to(router, &state, &gates);
     router = match part {
-        Part::All | Part::Api => externaldns::add_to(router, &state, &gates),
+        Part::All | Part::Api => ui::add_to(externaldns::add_to(router, &state, &gates), &state),
         Part::Admin => router,
     };
-    powerdns::add_to(router, &state, &gates)
+    router
         .fallback(|| async { Refused::no_route() })
         .method_not_allowed_fallback(|| async { Refused::wrong_method() })
         .layer(middleware::from_fn(with_request_id))

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::durations::{DurationTotals, Durations};
+use super::failing::{Failing, Failure, Queues};
 use crate::answer::Limited;
 use crate::wire::codes::{Rcode, Rtype};
+use crate::wire::name::Name;
 use crate::zone::served::Serving;
 
 /// Response codes counted one by one; higher ones share the last place.
@@ -171,6 +173,7 @@ impl Block {
 #[derive(Debug)]
 pub(super) struct Own {
     block: Arc<Block>,
+    failing: Failing,
     family: AddressFamily,
 }
 
@@ -200,6 +203,11 @@ impl Own {
         Own::add(&self.block.unanswered[reason as usize], count);
     }
 
+    /// A query whose name or server failed, for so many like it.
+    pub(super) fn failing(&mut self, failure: Failure, weight: u32, query: &[u8]) {
+        self.failing.put(failure, weight, query);
+    }
+
     /// Nobody else writes, so nothing is lost between the load and the store.
     #[inline]
     fn add(counter: &AtomicU64, count: u64) {
@@ -209,9 +217,16 @@ impl Own {
 
 /// Counters that several tasks write. Clones write the same.
 #[derive(Clone, Debug)]
-pub(super) struct Shared(Arc<Block>);
+pub(super) struct Shared(Arc<Block>, Failing);
 
 impl Shared {
+    /// A query got a reply with this code: it is a sample if the name or the server failed.
+    pub(super) fn failing(&self, rcode: Rcode, query: &[u8]) {
+        if let Some(failure) = Failure::of(rcode) {
+            self.1.put(failure, 1, query);
+        }
+    }
+
     /// A query with a question of this type got a reply.
     pub(super) fn reply(
         &self,
@@ -281,6 +296,7 @@ pub struct Counters {
     blocks: Mutex<Vec<Arc<Block>>>,
     durations: Arc<Durations>,
     waits: Arc<Waits>,
+    failing: Queues,
 }
 
 /// Sums at one moment, of what was counted at least once; labels are words of this file.
@@ -331,18 +347,23 @@ pub struct Responses {
 impl Counters {
     /// Counters for a thread whose clients are all of one family.
     pub(super) fn own(&self, transport: Via, family: AddressFamily) -> Own {
-        Own { block: self.block(transport), family }
+        Own { block: self.block(transport), failing: self.failing.writer(), family }
     }
 
     /// Counters for tasks.
     pub(super) fn shared(&self, transport: Via) -> Shared {
-        Shared(self.block(transport))
+        Shared(self.block(transport), self.failing.writer())
     }
 
     fn block(&self, transport: Via) -> Arc<Block> {
         let block = Arc::new(Block::new(transport));
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner).push(block.clone());
         block
+    }
+
+    /// Takes the samples of questions that failed since the last call: kind, name, and how many replies each stands for.
+    pub fn take_failing(&self) -> Vec<(Failure, Name, u32)> {
+        self.failing.take()
     }
 
     /// Where is counted how long answers take.

@@ -100,6 +100,7 @@ impl Gate {
         match &outcome {
             Outcome::Reply { rcode, rtype, limited, flattened, .. } => {
                 self.counters.reply(AddressFamily::of(client), *rtype, *rcode, *limited, *flattened);
+                self.counters.failing(*rcode, octets);
                 self.serving.sampler.take(self.via, client, octets, *rcode);
             }
             Outcome::Silent(_) => self.counters.unanswered(Unanswered::NotAQuery, 1),

@@ -181,6 +181,7 @@ impl Lot {
         match respond_guarded(rules.of(Crowd::Few), &snapshot, &mut self.scratch, &request, &mut self.out) {
             Outcome::Reply { length, rcode, rtype, limited, flattened } => {
                 self.counters.reply(AddressFamily::of(parked.peer.ip()), rtype, rcode, limited, flattened);
+                self.counters.failing(rcode, &parked.octets);
                 self.serving.sampler.take(Via::Udp, parked.peer.ip(), &parked.octets, rcode);
                 // A client that went away is no error of ours.
                 if send_from(&parked.socket, &self.out[..length], parked.peer, &parked.local).is_err() {

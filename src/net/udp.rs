@@ -10,6 +10,7 @@ use super::batch::{Batch, adopt, bind};
 use super::connections::Crowd;
 use super::counters::{AddressFamily, Own, Unanswered, Via};
 use super::durations::Turn;
+use super::failing::Failure;
 use super::parking::{Parked, Parking};
 use super::{Serving, respond_guarded};
 use crate::answer::{Outcome, Patience, Request, Rules, Scratch, Transport};
@@ -92,6 +93,8 @@ impl Worker {
         let rules = self.serving.rules.load();
         let rules = rules.of(Crowd::Few);
         let now = self.serving.clock.now();
+        // Of each kind: how many replies of the batch are of it, and which was the last.
+        let (mut no_name, mut failed) = ((0, 0), (0, 0));
         for index in 0..count {
             let mut outcome = self.respond(rules, &snapshot, scratch, index, now, Patience::Wait);
             if let Outcome::Pending(target) = outcome {
@@ -103,6 +106,11 @@ impl Worker {
             match outcome {
                 Outcome::Reply { length, rcode, rtype, limited, flattened } => {
                     self.counters.reply(rtype, rcode, limited, flattened);
+                    match Failure::of(rcode) {
+                        None => {}
+                        Some(Failure::NoName) => no_name = (no_name.0 + 1, index),
+                        Some(Failure::Failed) => failed = (failed.0 + 1, index),
+                    }
                     if self.serving.sampler.is_on() {
                         let (octets, peer, _) = self.batch.message(index);
                         self.serving.sampler.take(Via::Udp, peer.ip(), octets, rcode);
@@ -116,6 +124,12 @@ impl Worker {
             }
         }
         drop(snapshot);
+        for (failure, (weight, index)) in [(Failure::NoName, no_name), (Failure::Failed, failed)] {
+            if weight > 0 {
+                let (octets, _, _) = self.batch.message(index);
+                self.counters.failing(failure, weight, octets);
+            }
+        }
         if let Some(started) = started {
             self.serving.counters.durations().observe(started.elapsed(), count as u64);
         }

@@ -12,6 +12,7 @@ mod openapi;
 mod orphans;
 mod overload;
 mod ownership;
+mod page;
 mod pages;
 mod permissions;
 mod propagation;

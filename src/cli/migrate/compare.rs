@@ -102,6 +102,9 @@ impl Comparison {
     }
 }
 
+/// A question by its place, with what the old and the new server say.
+type Different = (usize, Reply, Reply);
+
 /// Asks both for all that was taken.
 pub(super) async fn run(old: Old, new: SocketAddr, migration: &Migration) -> Result<Comparison, Failure> {
     let questions = Arc::new(questions(&migration.zones, old));
@@ -158,9 +161,6 @@ pub(super) async fn run(old: Old, new: SocketAddr, migration: &Migration) -> Res
 
 /// An answer, or why there is none.
 type Reply = Result<Answer, String>;
-
-/// The position of a question, with the old answer and the new one.
-type Different = (usize, Reply, Reply);
 
 /// Each name and type there is, addresses of each name, what a wildcard makes, and a name that is not there.
 fn questions(zones: &[Taken], old: Old) -> Vec<Question> {
