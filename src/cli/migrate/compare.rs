@@ -102,6 +102,9 @@ impl Comparison {
     }
 }
 
+/// A question by its place, with what the old and the new server say.
+type Different = (usize, Reply, Reply);
+
 /// Asks both for all that was taken.
 pub(super) async fn run(old: Old, new: SocketAddr, migration: &Migration) -> Result<Comparison, Failure> {
     let questions = Arc::new(questions(&migration.zones, old));
