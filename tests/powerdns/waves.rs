@@ -74,9 +74,7 @@ fn a_record_whose_delete_was_lost_is_listed_when_the_wave_is_over() {
     // Whoever asks for it again takes it off the list; the rest is for a sweep.
     client.patched(json!([replace("dropped.example.com.", "A", &["192.0.2.1"])]));
     service.clock.advance(10_000);
-    until("an assertion clears the mark", || {
-        orphans(&service) == ["www.example.com. ALIAS"]
-    });
+    until("an assertion clears the mark", || orphans(&service) == ["www.example.com. ALIAS"]);
     let (_, told) = service.api("GET", "/v1/explain?name=www.example.com.&type=A", None);
     assert!(told["verdict"].as_str().is_some_and(|text| text.contains("ownerUnconfirmed")), "{told}");
     client.patched(json!([delete("www.example.com.", "ALIAS")]));
