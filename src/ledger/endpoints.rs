@@ -188,13 +188,7 @@ fn resolve(
 
 /// The claim that a wish asks for, without the client's owner id.
 pub(super) fn claim_of(draft: &Draft, zone: &ZoneRow, owner: OwnerNumber, wish: &Wish) -> Claim {
-    let mut claim = draft.new_claim(zone, &wish.name, wish.rtype, owner);
-    claim.set_id.clone_from(&wish.set_id);
-    claim.ttl = wish.ttl.unwrap_or(zone.default_ttl);
-    claim.records.clone_from(&wish.records);
-    claim.alias = wish.alias;
-    claim.share = wish.share;
-    claim.labels.clone_from(&wish.labels);
+    let mut claim = write::claim_of(draft, zone, owner, wish);
     claim.labels.remove(door::OWNER);
     write::take_serial(&mut claim);
     claim

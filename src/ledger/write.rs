@@ -263,6 +263,13 @@ fn resolve(
     }
     entitlement::check_record(&draft.ledger, actor, zone, &wish.name, wish.rtype)
         .map_err(|problem| refuse(Some(zone.name.clone()), problem))?;
+    let mut claim = claim_of(draft, zone, owner, wish);
+    let serial = take_serial(&mut claim);
+    Ok(Candidate { at_apex: claim.name == zone.name, claim, serial })
+}
+
+/// The claim that a wish asks for.
+pub(super) fn claim_of(draft: &Draft, zone: &ZoneRow, owner: OwnerNumber, wish: &Wish) -> Claim {
     let mut claim = draft.new_claim(zone, &wish.name, wish.rtype, owner);
     claim.set_id.clone_from(&wish.set_id);
     claim.ttl = wish.ttl.unwrap_or(zone.default_ttl);
@@ -270,8 +277,7 @@ fn resolve(
     claim.alias = wish.alias;
     claim.share = wish.share;
     claim.labels.clone_from(&wish.labels);
-    let serial = take_serial(&mut claim);
-    Ok(Candidate { at_apex: claim.name == zone.name, claim, serial })
+    claim
 }
 
 pub(super) fn listed_twice(name: &Name, rtype: Rtype) -> Problem {
