@@ -91,7 +91,9 @@ async fn live(connection: &Connection, place: &Place, client: IpAddr, gate: &Gat
         place.active();
         let (connection, gate, crowd) = (connection.clone(), gate.clone(), place.crowd());
         tokio::spawn(async move {
-            if stream(send, receive, client, &gate, crowd).await == Ending::Violation {
+            // The halves outlive the close: one that is dropped first says an orderly end to the client before the error.
+            let (mut send, mut receive) = (send, receive);
+            if stream(&mut send, &mut receive, client, &gate, crowd).await == Ending::Violation {
                 connection.close(PROTOCOL_ERROR, b"");
             }
         });
@@ -107,7 +109,7 @@ enum Ending {
     Violation,
 }
 
-async fn stream(mut send: SendStream, mut receive: RecvStream, client: IpAddr, gate: &Gate, crowd: Crowd) -> Ending {
+async fn stream(send: &mut SendStream, receive: &mut RecvStream, client: IpAddr, gate: &Gate, crowd: Crowd) -> Ending {
     let read = match timeout(WHOLE, receive.read_to_end(MAX_STREAM)).await {
         Ok(Ok(read)) => read,
         Ok(Err(quinn::ReadToEndError::TooLong)) => return Ending::Violation,
